@@ -1,0 +1,2 @@
+/** This release, as in package.json. */
+export const version = '0.1.0'
