@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { uptime } from 'node:os'
+import type { Cancel, Clock, Random } from '../domain/clock.ts'
+
+/** setTimeout fires at once above this, so longer waits are cut into pieces. */
+const longestTimerMs = 2 ** 31 - 1
+
+/** This machine's time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsedMs: elapsed(),
+  after: (delayMs, callback) => {
+    const dueMs = performance.now() + delayMs
+    let timer: NodeJS.Timeout
+    const cancel: Cancel = () => clearTimeout(timer)
+    // Node counts a timer from the start of the loop's turn, so one set late in a long turn fires early: look again
+    const wait = (): void => {
+      const leftMs = Math.ceil(dueMs - performance.now())
+      timer = setTimeout(() => (performance.now() < dueMs ? wait() : callback()), Math.min(Math.max(0, leftMs), longestTimerMs))
+    }
+    wait()
+    return cancel
+  },
+}
+
+/**
+ * S5: Node's monotonic clock stands still while the machine is suspended, its up time does not;
+ * whichever has gone further is what has elapsed.
+ */
+function elapsed(): () => number {
+  const bootMs = uptime() * 1000
+  const startMs = performance.now()
+  let suspendedMs = 0
+  return () => {
+    const runningMs = performance.now() - startMs
+    // up time comes in steps of 10 ms: only a real gap counts as a suspension
+    const gapMs = uptime() * 1000 - bootMs - runningMs
+    if (gapMs - suspendedMs > 100) suspendedMs = gapMs
+    return runningMs + suspendedMs
+  }
+}
+
+/** This process's chance. */
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  id: () => randomUUID(),
+}
