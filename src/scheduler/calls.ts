@@ -1,0 +1,40 @@
+import type { Clock } from '../domain/clock.ts'
+import { OnetickError } from '../domain/errors.ts'
+import type { Emitter } from '../domain/events.ts'
+import type { Instant } from '../domain/timetable.ts'
+import { bounded } from './bounded.ts'
+import type { StoreClock } from './store-clock.ts'
+
+/** The way of every store call: bounded in time, its reply's time observed, its failures told of. */
+export class Calls {
+  readonly #clock: Clock
+  readonly #storeClock: StoreClock
+  readonly #events: Emitter
+  readonly #limitMs: number
+  #failingSinceMs: number | null = null
+
+  constructor(of: { clock: Clock; storeClock: StoreClock; events: Emitter; limitMs: number }) {
+    this.#clock = of.clock
+    this.#storeClock = of.storeClock
+    this.#events = of.events
+    this.#limitMs = of.limitMs
+  }
+
+  async send<T extends { readonly now: Instant }>(what: string, call: () => Promise<T>, limitMs: number = this.#limitMs): Promise<T> {
+    try {
+      const reply = await bounded(this.#clock, limitMs, what, call)
+      this.#storeClock.observe(reply.now)
+      if (this.#failingSinceMs !== null) {
+        const afterMs = Math.round(this.#clock.elapsedMs() - this.#failingSinceMs)
+        this.#failingSinceMs = null
+        this.#events.emit('storeRecovered', { afterMs })
+      }
+      return reply
+    } catch (thrown) {
+      this.#failingSinceMs ??= this.#clock.elapsedMs()
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      this.#events.emit('storeFailed', { during: what, error, code: error instanceof OnetickError ? error.code : null })
+      throw error
+    }
+  }
+}
