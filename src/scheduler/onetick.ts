@@ -2,6 +2,7 @@ import type { Clock, Random } from '../domain/clock.ts'
 import { type Duration, parseDuration } from '../domain/duration.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import { Emitter, type Events, type Listener } from '../domain/events.ts'
+import type { Instant } from '../domain/timetable.ts'
 import { version } from '../domain/version.ts'
 import type { Handler } from '../execution/context.ts'
 import { hostName, onStopSignal, replicaId } from '../platform/host.ts'
@@ -201,17 +202,29 @@ export class Onetick {
     return this.#jobs.declared
   }
 
-  /** Unstarted, with the same jobs and tasks under other options; `reschedule` gives all jobs another schedule. For the CLI and for tests. */
-  configured(overrides: OnetickOptions, reschedule?: string): Onetick {
+  /** The handlers of this process, by name. */
+  get tasks(): readonly string[] {
+    return this.#jobs.tasks
+  }
+
+  /** The store's time as its replies tell it; this host's before `start`. */
+  storeNow(): Instant {
+    return this.#scheduler?.storeNow() ?? this.#clock.now()
+  }
+
+  /**
+   * Unstarted, with the same jobs and tasks under other options. `reschedule` gives all jobs that have a schedule another;
+   * `around` puts something around each handler. For the CLI and for tests.
+   */
+  configured(overrides: OnetickOptions, reschedule?: string, around: (handler: Handler) => Handler = handler => handler): Onetick {
     this.#refuseStarted('configured')
     const other = new Onetick({ ...this.#options, ...overrides })
-    for (const task of this.#jobs.tasks) other.#jobs.addTask(task, this.#jobs.handler(task) as Handler)
+    for (const task of this.#jobs.tasks) other.#jobs.addTask(task, around(this.#jobs.handler(task) as Handler))
+    if (reschedule !== undefined) compileSchedule({ schedule: reschedule })
     for (const job of this.#jobs.declared) {
-      if (reschedule === undefined) other.#jobs.addJob(job)
-      else {
-        compileSchedule({ schedule: reschedule })
-        other.#jobs.addJob(declarable(job.name, job.task, { ...job.definition, schedule: { schedule: reschedule } }))
-      }
+      const { name, task, definition } = job
+      if (reschedule === undefined || definition.schedule === null) other.#jobs.addJob(job)
+      else other.#jobs.addJob(declarable(name, task, { ...definition, schedule: { schedule: reschedule } }))
     }
     return other
   }

@@ -34,6 +34,9 @@ export class Scheduler {
   #state: 'idle' | 'running' | 'draining' | 'stopped' = 'idle'
   #isAsking = false
   #askAgain = false
+  #isFilled = false
+  /** An ask was due while there was no room. */
+  #isHeldBack = false
   #emptyAsks = 0
   /** What the next ask is aimed at; null: it is a poll. */
   #aim: Instant | null = null
@@ -195,13 +198,16 @@ export class Scheduler {
     const { timing, replica, random, events } = this.#of
     const limit = replica.capacity - this.#holdings.size
     // a full replica asks when a slot is free; until then only the heartbeat speaks
-    if (limit <= 0 && !this.#claims.isUnsure) return
+    this.#isHeldBack = limit <= 0 && !this.#claims.isUnsure
+    if (this.#isHeldBack) return
     const aim = this.#aim
     this.#isAsking = true
     try {
       const asked = await this.#claims.ask({ limit: Math.max(0, limit), except: [...this.#holdings.keys()], presence: this.#presence() })
       await this.#take(asked)
       if (asked.fresh.length === 0 && aim !== null) events.emit('stoodBy', { dueAt: aim })
+      // more was due than there was room for: the next ask need not wait for the leftovers of others
+      this.#isFilled = asked.reply.moreDue && asked.fresh.length >= limit
       this.#planNextAsk(asked)
     } catch {
       // S7: under the same id, soon; the call itself has told of the failure
@@ -238,7 +244,8 @@ export class Scheduler {
   /** A slot is free again, and its row is due at `dueAt` next. */
   #onFree(dueAt: Instant): void {
     if (dueAt !== Number.POSITIVE_INFINITY) this.#askIn(this.#storeClock.delayUntil(dueAt))
-    if (this.#askAtMs === Number.POSITIVE_INFINITY) this.#askIn(0)
+    const isRoomy = this.#holdings.size <= this.#of.replica.capacity / 2
+    if (this.#isHeldBack || (this.#isFilled && isRoomy)) this.#askIn(0)
   }
 
   #presence(): { running: number; draining: boolean; clockOffsetMs: number; loopLagMs: number } {

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { OnetickError } from '../domain/errors.ts'
+import { compileSchedule } from '../schedule/index.ts'
+import { definitionOf, type JobOptions } from './job-options.ts'
+import { Onetick } from './onetick.ts'
+import { timingOf } from './timing.ts'
+
+const timing = timingOf({})
+const define = (options: object) => definitionOf('job', options as JobOptions, timing, compileSchedule)
+
+test('a job needs nothing chosen to be safe', () => {
+  expect(define({ schedule: '@daily' }).policy).toEqual({
+    overlap: 'skip',
+    misfire: 'latest',
+    windowMs: 86_400_000,
+    misfireLimit: 100,
+    takeOver: true,
+    maxAttempts: 3,
+    retries: 0,
+    strategy: 'race',
+    jitterMs: 0,
+  })
+})
+
+const circle: Record<string, unknown> = {}
+circle.self = circle
+
+test.each([
+  [{ schedule: '60 * * * *' }, 'ONETICK_SCHEDULE'],
+  [{ schedule: '0 0 30 2 *' }, 'ONETICK_SCHEDULE_NEVER'],
+  [{ schedule: '@daily', timeZone: 'Mars/X' }, 'ONETICK_TIME_ZONE'],
+  [{ timeZone: 'UTC' }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', cron: 'x' }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', overlap: 'forbid' }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', maxAttempts: 0 }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', retries: 1.5 }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', misfireWindow: '24' }, 'ONETICK_DURATION'],
+  [{ schedule: '@daily', data: circle }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', data: 1n }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', data: () => 0 }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', data: 'x'.repeat(70_000) }, 'ONETICK_OPTION'],
+  [{ schedule: '@daily', data: 'a\0b' }, 'ONETICK_OPTION'],
+  ['@daily', 'ONETICK_OPTION'],
+  [null, 'ONETICK_OPTION'],
+])('options no. %# are refused', (options, code) => {
+  const refusal = (() => {
+    try {
+      return define(options as object)
+    } catch (error) {
+      return error
+    }
+  })()
+  expect(refusal).toBeInstanceOf(OnetickError)
+  expect(refusal).toMatchObject({ code })
+  expect((refusal as OnetickError).remedy).not.toBe('')
+})
+
+test.each([
+  [{ lease: '500ms' }, 'ONETICK_DURATION'],
+  [{ lease: '30' }, 'ONETICK_DURATION'],
+  [{ lease: '10s', heartbeat: '5s' }, 'ONETICK_OPTION'],
+  [{ concurrency: 0 }, 'ONETICK_OPTION'],
+  [{ role: 'master' }, 'ONETICK_OPTION'],
+])('a replica with %j is refused with %s', (options, code) => {
+  expect(() => new Onetick(options as object)).toThrow(code)
+})
+
+test('a job declared twice, a task nobody defined, a job without a handler: each is told at once', async () => {
+  const onetick = new Onetick({ store: 'memory:' })
+  onetick.job('a', { schedule: '@daily' }, () => undefined)
+  expect(() => onetick.job('a', { schedule: '@daily', task: 'other' })).toThrow('ONETICK_NAME_TAKEN')
+  expect(() => onetick.job('b', { schedule: '@daily' })).toThrow('ONETICK_OPTION')
+  onetick.job('c', { schedule: '@daily', task: 'nobody' })
+  await expect(onetick.start()).rejects.toThrow('ONETICK_TASK_UNKNOWN')
+})
+
+test('no store: told at the start, never a private file by surprise', async () => {
+  await expect(new Onetick({ store: undefined }).start()).rejects.toThrow('ONETICK_STORE_MISSING')
+})
+
+test('a store URL that is not known is told of without its password', async () => {
+  await expect(new Onetick({ store: 'oracle://me:secret@host/db' }).start()).rejects.toThrow(/ONETICK_STORE_URL(?!.*secret)/)
+})
