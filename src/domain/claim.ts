@@ -75,6 +75,8 @@ export function needsPlan(row: JobRow, now: Instant): boolean {
   if (row.open === null) {
     return (
       row.asked > 0 ||
+      // S2: nothing is due yet, the row is only free of a lease under which it was planned
+      row.nextAt + policy.jitterMs > now ||
       row.afterAt === null ||
       row.afterAt <= now ||
       row.nextAt < now - policy.windowMs ||

@@ -14,16 +14,23 @@ export type StopSignal = 'SIGTERM' | 'SIGINT'
 
 const signalNumbers: Readonly<Record<StopSignal, number>> = { SIGINT: 2, SIGTERM: 15 }
 
+/** Ctrl-C may come twice for one press: from the terminal, and from an npm or a shell that hands it on. */
+const sameSignalMs = 150
+
 /**
  * Calls `stop` at the first SIGTERM or SIGINT and ends the process with code 0 after it; a second signal ends it at once
  * with 128 + its number. Returns what takes the handlers away again.
  */
 export function onStopSignal(stop: (signal: StopSignal) => Promise<void>): () => void {
-  let isStopping = false
+  let stoppingSinceMs: number | null = null
   const listeners = (Object.keys(signalNumbers) as StopSignal[]).map(signal => {
     const listener = (): void => {
-      if (isStopping) process.exit(128 + signalNumbers[signal])
-      isStopping = true
+      const nowMs = performance.now()
+      if (stoppingSinceMs !== null) {
+        if (nowMs - stoppingSinceMs > sameSignalMs) process.exit(128 + signalNumbers[signal])
+        return
+      }
+      stoppingSinceMs = nowMs
       stop(signal).then(
         () => process.exit(0),
         () => process.exit(1),

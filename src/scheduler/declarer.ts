@@ -2,7 +2,6 @@ import type { Cancel } from '../domain/clock.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import type { Instant } from '../domain/timetable.ts'
 import type { DeclareReply } from '../store/store.ts'
-import { bounded } from './bounded.ts'
 import type { Calls } from './calls.ts'
 import { type Declarable, declarationAt } from './jobs.ts'
 import type { SchedulerOptions } from './options.ts'
@@ -35,11 +34,19 @@ export class Declarer {
 
   /** Rejects with the first failure; may be called again. */
   async declareAll(): Promise<void> {
-    const { clock, store, migrate } = this.#of
-    if (migrate) await bounded(clock, migrateLimitMs, 'migrate', () => store.migrate('apply'))
+    if (this.#of.migrate) await this.#migrate()
     this.#overruled = await this.#declare(this.#of.jobs.declared)
     this.#isDeclared = true
     for (const { name } of this.#overruled) this.#of.events.emit('overruled', { job: name })
+  }
+
+  async #migrate(): Promise<void> {
+    const { store, calls } = this.#of
+    const migrated = async (): Promise<{ readonly now: Instant }> => {
+      await store.migrate('apply')
+      return store.read('status', {})
+    }
+    await calls.send('migrate', migrated, migrateLimitMs)
   }
 
   /** D1: a rollback works once the newer replicas are gone. */

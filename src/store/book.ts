@@ -51,7 +51,8 @@ export interface Book {
   /** Remembers when a release's definition was first seen; returns all that are known of the job. */
   seeRelease(jobId: number, release: Release): readonly Release[]
 
-  prune(of: { readonly before: Instant; readonly keepLines: number }): void
+  /** A step of housekeeping, short enough for one transaction, from the job after `after` on. Where the next one begins; null: done. */
+  prune(of: { readonly before: Instant; readonly keepLines: number; readonly after: number }): number | null
 }
 
 export interface DueFilter {

@@ -16,9 +16,11 @@ function carryOut(book: Book, command: Command, now: Instant): ControlReply['kin
     case 'leave':
       book.forgetReplica(command.replicaId)
       return 'done'
-    case 'prune':
-      book.prune({ before: now - command.keepMs, keepLines: command.keepLines })
+    case 'prune': {
+      const of = { before: now - command.keepMs, keepLines: command.keepLines }
+      for (let after: number | null = 0; after !== null; ) after = book.prune({ ...of, after })
       return 'done'
+    }
     case 'cancel': {
       const row = book.row(command.rowId)
       return row === undefined || row.task === leaseTask ? 'unknown' : write(book, row, cancelled(row, now))

@@ -10,8 +10,8 @@ export class MemoryBook implements Book {
   readonly rows: Map<number, JobRow> = new Map()
   readonly lines: RunView[] = []
   readonly replicas: Map<string, ReplicaView> = new Map()
-  readonly #asks: Map<number, Ask[]> = new Map()
-  readonly #releases: Map<number, Release[]> = new Map()
+  readonly waiting: Map<number, readonly Ask[]> = new Map()
+  readonly releases: Map<number, readonly Release[]> = new Map()
   readonly #byName: Map<string, number> = new Map()
   #lastRow = 0
   #lastLine = 0
@@ -103,7 +103,7 @@ export class MemoryBook implements Book {
   }
 
   asks(jobId: number): readonly Ask[] {
-    return this.#asks.get(jobId) ?? []
+    return this.waiting.get(jobId) ?? []
   }
 
   ask(jobId: number, id: string): Ask | undefined {
@@ -115,18 +115,18 @@ export class MemoryBook implements Book {
   }
 
   insertAsk(jobId: number, ask: Ask): void {
-    this.#asks.set(jobId, [...this.asks(jobId), ask])
+    this.waiting.set(jobId, [...this.asks(jobId), ask])
   }
 
   moveAsk(jobId: number, id: string, at: Instant): void {
-    this.#asks.set(
+    this.waiting.set(
       jobId,
       this.asks(jobId).map(ask => (ask.id === id ? { ...ask, at } : ask)),
     )
   }
 
   deleteAsk(jobId: number, id: string): void {
-    this.#asks.set(
+    this.waiting.set(
       jobId,
       this.asks(jobId).filter(ask => ask.id !== id),
     )
@@ -159,14 +159,14 @@ export class MemoryBook implements Book {
   }
 
   seeRelease(jobId: number, release: Release): readonly Release[] {
-    const known = this.#releases.get(jobId) ?? []
+    const known = this.releases.get(jobId) ?? []
     if (known.some(other => other.release === release.release)) return known
     const all = [...known, release]
-    this.#releases.set(jobId, all)
+    this.releases.set(jobId, all)
     return all
   }
 
-  prune({ before, keepLines }: { readonly before: Instant; readonly keepLines: number }): void {
+  prune({ before, keepLines }: { readonly before: Instant; readonly keepLines: number }): null {
     const kept = new Map<number, { lines: number; finals: number }>()
     for (let i = this.lines.length - 1; i >= 0; i--) {
       const line = this.lines[i]
@@ -177,5 +177,6 @@ export class MemoryBook implements Book {
       else kept.set(line.jobId, { lines: of.lines + 1, finals: of.finals + (line.final ? 1 : 0) })
     }
     for (const { id, seenAt } of this.replicas.values()) if (seenAt < before) this.replicas.delete(id)
+    return null
   }
 }
