@@ -1,0 +1,135 @@
+import type { Command } from 'commander'
+import { OnetickError } from '../domain/errors.ts'
+import { systemClock } from '../platform/system.ts'
+import { bounded } from '../scheduler/bounded.ts'
+import type { Onetick, OnetickOptions } from '../scheduler/onetick.ts'
+import { openStore } from '../store/open.ts'
+import type { Readings, Store } from '../store/store.ts'
+import { type Config, findConfig, loadConfig, missingConfig } from './config.ts'
+import { Output } from './output.ts'
+import { settingsOnly } from './settings.ts'
+import { hostTimeZone, Times } from './times.ts'
+
+export interface GlobalOptions {
+  readonly config?: string
+  readonly store?: string
+  readonly namespace?: string
+  readonly json?: boolean
+  readonly tz?: string
+  readonly quiet?: boolean
+  readonly color: boolean
+}
+
+/** Longest a question to the store is waited for. */
+const answerLimitMs = 10_000
+
+/** One call of the command: its options, where its output goes, and its config and store once somebody asks for them. */
+export class Session {
+  readonly options: GlobalOptions
+  readonly out: Output
+  readonly times: Times
+  #config: Config | null | undefined
+  #store: Store | null = null
+
+  constructor(options: GlobalOptions) {
+    this.options = options
+    this.out = new Output({ json: options.json === true, quiet: options.quiet === true, color: options.color })
+    this.times = new Times(options.tz ?? hostTimeZone())
+  }
+
+  /** Null: there is none. */
+  async config(): Promise<Config | null> {
+    if (this.#config === undefined) {
+      const path = findConfig(this.options.config, process.cwd())
+      this.#config = path === null ? null : await loadConfig(path)
+    }
+    return this.#config
+  }
+
+  /** The config's instance as it was exported. Throws `ONETICK_CONFIG_MISSING`. */
+  async exported(): Promise<{ readonly path: string; readonly onetick: Onetick }> {
+    const config = await this.config()
+    if (config === null) throw missingConfig(process.cwd())
+    if (config.kind === 'settings') throw settingsOnly(config.path)
+    return config
+  }
+
+  /** The same under what the command line says. */
+  async onetick(overrides: OnetickOptions = {}): Promise<Onetick> {
+    const { onetick } = await this.exported()
+    return onetick.configured({ ...this.#named(isStoreNamed(onetick)), ...overrides })
+  }
+
+  /** For commands that only look into the store; a config is not needed where the store is named. */
+  async store(): Promise<Store> {
+    this.#store ??= await this.#open()
+    return this.#store
+  }
+
+  async read<K extends keyof Readings>(kind: K, filter: Readings[K]['filter']): Promise<Readings[K]['answer']> {
+    const store = await this.store()
+    return this.bounded(kind, () => store.read(kind, filter))
+  }
+
+  bounded<T>(what: string, call: () => Promise<T>, limitMs: number = answerLimitMs): Promise<T> {
+    return bounded(systemClock, limitMs, what, call)
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close().catch(() => undefined)
+  }
+
+  async #open(): Promise<Store> {
+    const config = await this.config()
+    if (config?.kind === 'instance') return (await this.onetick()).store
+    const { store, namespace } = { ...config?.settings, ...this.#named(config?.settings.store !== undefined) }
+    if (store === undefined && config === null) {
+      throw new OnetickError('ONETICK_CONFIG_MISSING', 'No store was named, and there is no onetick.config.{ts,js,mjs,json} here.', {
+        remedy: 'Give --store URL, or set ONETICK_STORE, or run: npx onetick init',
+      })
+    }
+    return openStore(store, namespace === undefined ? {} : { namespace })
+  }
+
+  /** `--store`, else ONETICK_STORE. DATABASE_URL is the app's: it stands in only where the config names no store. */
+  #named(isStoreNamed: boolean): { store?: string; namespace?: string } {
+    const { namespace } = this.options
+    const store = namedStore(this.options) ?? (isStoreNamed ? undefined : set(process.env['DATABASE_URL']))
+    return { ...(store === undefined ? {} : { store }), ...(namespace === undefined ? {} : { namespace }) }
+  }
+}
+
+/** The store that was named for onetick, on the command line or in the environment. */
+export function namedStore({ store }: GlobalOptions): string | undefined {
+  return store ?? set(process.env['ONETICK_STORE'])
+}
+
+/** Whether the instance itself names a store. */
+export function isStoreNamed(onetick: Onetick): boolean {
+  try {
+    return onetick.configured({}).store !== undefined
+  } catch (error) {
+    if ((error as Partial<OnetickError>).code === 'ONETICK_STORE_MISSING') return false
+    throw error
+  }
+}
+
+function set(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value
+}
+
+/** What a command does; the answer is the exit code. */
+export type Body<Options> = (session: Session, options: Options, args: readonly string[]) => Promise<number>
+
+/** A body as commander calls it. */
+export function acting<Options>(body: Body<Options>): (...given: unknown[]) => Promise<void> {
+  return async (...given) => {
+    const command = given.at(-1) as Command
+    const session = new Session(command.optsWithGlobals<GlobalOptions>())
+    try {
+      process.exitCode = await body(session, command.opts<Options & object>(), command.args)
+    } finally {
+      await session.close()
+    }
+  }
+}
