@@ -10,6 +10,10 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   elapsedMs: elapsed(),
   after: (delayMs, callback) => {
+    if (delayMs <= 0) {
+      const immediate = setImmediate(callback)
+      return () => clearImmediate(immediate)
+    }
     const dueMs = performance.now() + delayMs
     let timer: NodeJS.Timeout
     const cancel: Cancel = () => clearTimeout(timer)
@@ -31,11 +35,20 @@ function elapsed(): () => number {
   const bootMs = uptime() * 1000
   const startMs = performance.now()
   let suspendedMs = 0
+  let lookedMs = Number.NEGATIVE_INFINITY
+  let wallAheadMs = 0
   return () => {
-    const runningMs = performance.now() - startMs
-    // up time comes in steps of 10 ms: only a real gap counts as a suspension
-    const gapMs = uptime() * 1000 - bootMs - runningMs
-    if (gapMs - suspendedMs > 100) suspendedMs = gapMs
+    const nowMs = performance.now()
+    const runningMs = nowMs - startMs
+    // the up time costs a system call: looked at once a second, and whenever the wall clock has left the monotonic one behind
+    const aheadMs = Date.now() - nowMs
+    if (nowMs - lookedMs > 1000 || Math.abs(aheadMs - wallAheadMs) > 50) {
+      lookedMs = nowMs
+      wallAheadMs = aheadMs
+      // it comes in steps of 10 ms: only a real gap counts as a suspension
+      const gapMs = uptime() * 1000 - bootMs - runningMs
+      if (gapMs - suspendedMs > 100) suspendedMs = gapMs
+    }
     return runningMs + suspendedMs
   }
 }

@@ -95,6 +95,8 @@ export class Declarer {
       overruled.push(...batch.filter((_job, index) => reply.results[index] === 'overruled'))
       batch = batch.filter((_job, index) => reply.results[index] === 'late')
       if (batch.length === 0) return { now, overruled }
+      // an instant skipped by hand may lie ahead: what is declared begins after it
+      for (const { name } of batch) now = Math.max(now, await this.#lastAt(name))
     }
     for (const { name } of batch) {
       this.#failed(name, new OnetickError('ONETICK_STORE_TIMEOUT', `${quoted(name)} comes due faster than the store answers.`))
@@ -114,6 +116,12 @@ export class Declarer {
       else this.#failed(job.name, new OnetickError('ONETICK_SCHEDULE_NEVER', `${quoted(job.name)} has no instant to come.`))
     }
     return alive
+  }
+
+  async #lastAt(name: string): Promise<Instant> {
+    const { store, calls } = this.#of
+    const { jobs } = await calls.send('jobs', () => store.read('jobs', { name, removed: true }))
+    return jobs[0]?.lastAt ?? 0
   }
 
   #failed(job: string, error: Error): void {

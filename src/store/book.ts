@@ -14,6 +14,8 @@ export interface Book {
   rowNamed(name: string): JobRow | undefined
   /** The extra row that a plan under `fence` made. */
   childOf(parentId: number, fence: number): JobRow | undefined
+  /** Some extra row of the job runs, or waits with, an occurrence of this cause. */
+  isCauseOpen(parentId: number, cause: string): boolean
   insert(row: Omit<JobRow, 'id'>): JobRow
   update(row: JobRow): void
   delete(id: number): void

@@ -30,6 +30,11 @@ export class MemoryBook implements Book {
     return undefined
   }
 
+  isCauseOpen(parentId: number, cause: string): boolean {
+    for (const row of this.rows.values()) if (row.parent?.id === parentId && row.open?.cause === cause) return true
+    return false
+  }
+
   insert(row: Omit<JobRow, 'id'>): JobRow {
     const made = { ...row, id: ++this.#lastRow }
     this.rows.set(made.id, made)

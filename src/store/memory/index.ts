@@ -90,7 +90,7 @@ class MemoryStore implements Store {
   }
 
   async declare(request: DeclareRequest): Promise<DeclareReply> {
-    const reply = await this.#do(now => declare(this.#book, request, now))
+    const reply = await this.#do(now => declare(this.#book, structuredClone(request), now))
     if (reply.results.some(result => result === 'new' || result === 'edited')) this.#wakeAll()
     return reply
   }
@@ -102,11 +102,11 @@ class MemoryStore implements Store {
   }
 
   checkpoint(held: Held, value: Json): Promise<boolean> {
-    return this.#do(now => checkpoint(this.#book, held, value, now))
+    return this.#do(now => checkpoint(this.#book, held, structuredClone(value), now))
   }
 
   read<K extends keyof Readings>(kind: K, filter: Readings[K]['filter']): Promise<Readings[K]['answer']> {
-    return this.#do(now => (readers[kind] as Reader<K>)(this.#book, filter, now))
+    return this.#do(now => structuredClone((readers[kind] as Reader<K>)(this.#book, filter, now)))
   }
 
   migrate(_mode: 'plan' | 'apply'): Promise<Migration> {

@@ -49,6 +49,21 @@ where namespace = ?
     )
   }
 
+  isCauseOpen(parentId: number, cause: string): boolean {
+    const found = this.db.all<{ id: number }>(
+      `select id
+from onetick_jobs
+where namespace = ?
+  and parent = ?
+  and cause = ?
+limit 1`,
+      this.namespace,
+      parentId,
+      cause,
+    )
+    return found.length > 0
+  }
+
   insert(row: Omit<JobRow, 'id'>): JobRow {
     this.#idle = null
     const { lastInsertRowid } = this.db.run(
