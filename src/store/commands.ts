@@ -57,7 +57,13 @@ function carryOut(book: Book, command: Command, now: Instant): ControlReply['kin
 
 /** An id asks once: nothing happens where it waits, is open, or has its verdict. */
 function ask(book: Book, row: JobRow, wanted: Parameters<Book['insertAsk']>[1], now: Instant): ControlReply['kind'] {
-  if (row.open?.cause === wanted.id || book.ask(row.id, wanted.id) !== undefined || book.isCauseOpen(row.id, wanted.id) || book.isCauseSettled(row.id, wanted.id)) return 'none'
+  if (
+    row.open?.cause === wanted.id ||
+    book.ask(row.id, wanted.id) !== undefined ||
+    book.isCauseOpen(row.id, wanted.id) ||
+    book.isCauseSettled(row.id, wanted.id)
+  )
+    return 'none'
   book.insertAsk(row.id, wanted)
   book.update(asked(row, now))
   return 'done'
