@@ -58,11 +58,6 @@ export type ErrorCode = keyof typeof remedies
 /** All codes in the order of the documentation. */
 export const errorCodes: readonly ErrorCode[] = Object.keys(remedies) as ErrorCode[]
 
-/** The remedy printed with a code where the place that raised it gave none of its own. */
-export function remedyOf(code: ErrorCode): string {
-  return remedies[code]
-}
-
 /** A value as it may stand in a message: cut to 80 characters, control and invisible characters escaped. */
 export function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : String(value)

@@ -23,7 +23,7 @@ import { fencing } from './transaction.ts'
 import { waking } from './wake.ts'
 import { walking } from './walk.ts'
 
-export type { Capabilities, Effects, EmptyDatabase, Subject } from './subject.ts'
+export type { EmptyDatabase, Subject } from './subject.ts'
 
 export function conformance(subject: Subject): void {
   describe(`${subject.name} keeps the promises`, () => {

@@ -6,7 +6,7 @@ import { never } from './rows.ts'
 import type { Subject } from './subject.ts'
 
 /** Each is a name of its own. */
-export const strangeNames: readonly string[] = [
+const strangeNames: readonly string[] = [
   'job',
   'Job',
   'JOB',

@@ -28,7 +28,7 @@ export function aDeclaration({ name = 'job', task = 'task', hash, ...parts }: Jo
 }
 
 /** The next four instants, or all there are; of a dense schedule so many that no store is too slow for them. */
-export function upcomingOf(schedule: JobRow['definition']['schedule'], now: Instant): Instant[] {
+function upcomingOf(schedule: JobRow['definition']['schedule'], now: Instant): Instant[] {
   if (schedule === null) return [never]
   const { next } = compile(schedule)
   const upcoming = [next(now)]

@@ -13,7 +13,7 @@ export function aDefinition(parts: DefinitionParts = {}): Definition {
   return { schedule: every(1000), backoffMs: 1000, backoffMaxMs: 300_000, data: null, ...parts, policy: aPolicy(parts.policy) }
 }
 
-export function aPolicy(parts: Partial<Policy> = {}): Policy {
+function aPolicy(parts: Partial<Policy> = {}): Policy {
   return {
     overlap: 'skip',
     misfire: 'latest',
