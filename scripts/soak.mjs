@@ -10,6 +10,9 @@ const acceptances = {
   takeover: ['test/acceptance/takeover.test.ts', 'a holder killed with SIGKILL: the occurrence runs elsewhere in time'],
   pause: ['test/acceptance/pause.test.ts', 'a holder paused beyond its lease: its successor is left alone'],
   tick: ['test/acceptance/tick.test.ts', 'many jobs due at once: one claim a replica and tick'],
+  drain: ['test/acceptance/drain.test.ts', 'replicas told to stop: runs end or are handed over, nothing is left to expire'],
+  misbehave: ['test/acceptance/misbehave.test.ts', 'handlers, listeners and stores that fail in every way: one verdict an occurrence'],
+  'store-restart': ['test/acceptance/store-restart.test.ts', 'PostgreSQL restarted and killed under runs: the processes live'],
   schedule: ['src/schedule', 'every zone and transition against the oracles'],
 }
 
@@ -19,8 +22,8 @@ const files = name === 'all' ? Object.values(acceptances).map(([file]) => file) 
 if (files === undefined) {
   if (name !== undefined) console.error(`There is no acceptance '${name}'.`)
   console.error('npm run soak -- NAME, where NAME is one of')
-  for (const [known, [, what]] of Object.entries(acceptances)) console.error(`  ${known.padEnd(10)} ${what}`)
-  console.error('  all        all of them')
+  for (const [known, [, what]] of Object.entries(acceptances)) console.error(`  ${known.padEnd(14)} ${what}`)
+  console.error('  all            all of them')
   process.exit(2)
 }
 

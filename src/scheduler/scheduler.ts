@@ -33,6 +33,8 @@ export class Scheduler {
   #wakeup: Wakeup | null = null
   #state: 'idle' | 'running' | 'draining' | 'stopped' = 'idle'
   #isAsking = false
+  /** The ask that is under way, taken to its end; never rejects. */
+  #underWay: Promise<void> = Promise.resolve()
   #askAgain = false
   #isFilled = false
   /** An ask was due while there was no room. */
@@ -146,8 +148,9 @@ export class Scheduler {
     this.#of.events.emit('stopped', {})
   }
 
-  /** A lost ask may hold leases: looked up with room for none, they come back here and are handed back. */
+  /** An ask under way, or a lost one, may hold leases: looked up with room for none, they come back here and are handed back. */
   async #findLostClaim(): Promise<void> {
+    await this.#underWay
     if (!this.#claims.isUnsure) return
     try {
       await this.#take(await this.#claims.ask({ limit: 0, except: [], presence: this.#presence() }))
@@ -185,21 +188,24 @@ export class Scheduler {
     this.#cancelAsk = this.#of.clock.after(delayMs, () => {
       this.#lagMs = Math.max(0, this.#of.clock.elapsedMs() - atMs)
       this.#askAtMs = Number.POSITIVE_INFINITY
-      void this.#ask()
+      this.#ask()
     })
   }
 
-  async #ask(): Promise<void> {
+  #ask(): void {
     if (this.#state !== 'running') return
     if (this.#isAsking) {
       this.#askAgain = true
       return
     }
-    const { timing, replica, random, events } = this.#of
-    const limit = replica.capacity - this.#holdings.size
+    const limit = this.#of.replica.capacity - this.#holdings.size
     // a full replica asks when a slot is free; until then only the heartbeat speaks
     this.#isHeldBack = limit <= 0 && !this.#claims.isUnsure
-    if (this.#isHeldBack) return
+    if (!this.#isHeldBack) this.#underWay = this.#askFor(limit)
+  }
+
+  async #askFor(limit: number): Promise<void> {
+    const { timing, random, events } = this.#of
     const aim = this.#aim
     this.#isAsking = true
     try {

@@ -32,8 +32,11 @@ export class Settler {
   readonly #random: Random
   readonly #owner: string
   readonly #send: (request: SettleRequest) => Promise<SettleReply>
-  readonly #waiting: Waiting[] = []
+  readonly #fresh: Waiting[] = []
+  /** Sent before, without an answer: each goes alone and after a pause, so that one that always fails holds up no other. */
+  readonly #failed: Waiting[] = []
   #isSending = false
+  #isStopped = false
   #cancelTimer: Cancel | null = null
 
   constructor(of: { clock: Clock; random: Random; owner: string; send: (request: SettleRequest) => Promise<SettleReply> }) {
@@ -43,33 +46,39 @@ export class Settler {
     this.#send = of.send
   }
 
-  /** Null: not answered by `untilMs`. */
+  /** Null: not answered by `untilMs`, or before the stop. */
   settle(item: SettleItem, untilMs: number): Promise<SettleAnswer | null> {
     return new Promise(answer => {
-      this.#waiting.push({ item, untilMs, answer, failures: 0 })
-      if (this.#cancelTimer === null) this.#flush()
+      if (this.#isStopped) return answer(null)
+      this.#fresh.push({ item, untilMs, answer, failures: 0 })
+      this.#flush()
     })
   }
 
-  /** Gives up what has not been answered. */
+  /** Gives up what has not been answered, and whatever comes after. */
   stop(): void {
+    this.#isStopped = true
     this.#cancelTimer?.()
-    for (const waiting of this.#waiting.splice(0)) waiting.answer(null)
+    for (const waiting of [...this.#fresh.splice(0), ...this.#failed.splice(0)]) waiting.answer(null)
   }
 
   #flush(): void {
-    if (this.#isSending || this.#waiting.length === 0) return
+    if (this.#isSending) return
+    const batch = this.#next()
+    if (batch.length === 0) return
     this.#isSending = true
-    void this.#sendBatch().finally(() => {
+    void this.#sendBatch(batch).finally(() => {
       this.#isSending = false
-      if (this.#cancelTimer === null) this.#flush()
+      this.#flush()
     })
   }
 
-  async #sendBatch(): Promise<void> {
-    // an item that failed before goes alone, so that it cannot hold up the others
-    const isRetry = (this.#waiting[0]?.failures ?? 0) > 0
-    const batch = this.#waiting.splice(0, isRetry ? 1 : batchLimit)
+  #next(): Waiting[] {
+    if (this.#fresh.length > 0) return this.#fresh.splice(0, batchLimit)
+    return this.#cancelTimer === null ? this.#failed.splice(0, 1) : []
+  }
+
+  async #sendBatch(batch: readonly Waiting[]): Promise<void> {
     const sentAtMs = this.#clock.elapsedMs()
     try {
       const reply = await this.#send({ owner: this.#owner, items: batch.map(({ item }) => item) })
@@ -88,9 +97,10 @@ export class Settler {
     for (const waiting of batch) {
       waiting.failures++
       failures = Math.max(failures, waiting.failures)
-      if (nowMs >= waiting.untilMs) waiting.answer(null)
-      else this.#waiting.push(waiting)
+      if (this.#isStopped || nowMs >= waiting.untilMs) waiting.answer(null)
+      else this.#failed.push(waiting)
     }
+    if (this.#isStopped || this.#cancelTimer !== null) return
     const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 10), longestPauseMs)
     this.#cancelTimer = this.#clock.after(pauseMs * (0.5 + this.#random.next()), () => {
       this.#cancelTimer = null

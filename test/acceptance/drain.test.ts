@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, test } from 'vitest'
 import { auditStarts } from './fixtures/audit.ts'
-import { callTimeoutMs, Fleet, pollMs } from './fixtures/fleet.ts'
+import { callTimeoutMs, Fleet, pollMs, sleepUntil } from './fixtures/fleet.ts'
 import { inLength, isChosen, measured, once, quantile, sharedKinds } from './fixtures/site.ts'
 import { monoMs, until } from './fixtures/witness.ts'
 
@@ -139,29 +139,62 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
     expect(exit.mono - since).toBeLessThanOrEqual(250 + (await fleet.longestStallMs(since)))
   })
 
-  test.skipIf(!isChosen(kind))('SIGTERM while an ask is under way leaves no lease behind', async ({ expect, onTestFinished }) => {
-    const everyMs = 200
-    const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } } })
-    onTestFinished(() => fleet.end())
-    const { site, witness } = fleet
-    await fleet.start()
-    await site.declare([{ name: 'fast', task: 'fast', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' }])
-    for (let round = 1; round <= inLength({ short: 4, full: 60 }); round++) {
-      // Signals fall around the instant, where all ask at once.
-      const wave = await fleet.startAll(3)
-      const at = Math.ceil(Date.now() / everyMs + 1) * everyMs
-      await sleep(at - Date.now() - 4)
-      for (const [index, replica] of wave.entries()) {
-        await sleep(index + (round % 3))
-        replica.signal('SIGTERM')
+  test.skipIf(!isChosen(kind))(
+    'what is granted while a replica stops is handed back, never left to expire',
+    async ({ expect, onTestFinished }) => {
+      const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } } })
+      onTestFinished(() => fleet.end())
+      const { site, witness } = fleet
+      // Its claim is still on its way to the store when it is told to stop.
+      const leaving = await fleet.start({ claimDelayMs: 300 })
+      const at = (await site.now()) + 1000
+      await site.declare([{ name: 'once', task: 'fast', schedule: once(at) }])
+      await sleepUntil(at + 150)
+      leaving.signal('SIGTERM')
+      expect((await leaving.exited).code).toBe(0)
+      const lease = (await site.store.read('leases', {})).leases[0]
+      // Else nothing would have been shown: it was granted, and is free again.
+      expect({ owner: lease?.owner, held: lease?.held }).toEqual({
+        owner: witness.notes.find(({ pid }) => pid === leaving.pid)?.replica,
+        held: false,
+      })
+      const other = await fleet.start()
+      const { mono: readyMono } = await until('the other to be ready', () =>
+        witness.notes.find(({ t, pid }) => t === 'ready' && pid === other.pid),
+      )
+      const start = await witness.start({ job: 'once' })
+      expect(start.mono - readyMono).toBeLessThanOrEqual(handoverBoundMs + (await fleet.longestStallMs(readyMono)))
+      await until('the verdict', async () => (await site.ledger({ final: true })).length === 1)
+      expect((await site.ledger()).map(({ end, attempt }) => ({ end, attempt }))).toEqual([{ end: 'succeeded', attempt: 1 }])
+      expect(witness.runs('start')).toHaveLength(1)
+    },
+  )
+
+  test.skipIf(!isChosen(kind))(
+    'replicas that stop around due instants leave no lease behind',
+    async ({ expect, onTestFinished }) => {
+      const everyMs = 200
+      const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } } })
+      onTestFinished(() => fleet.end())
+      const { site, witness } = fleet
+      await fleet.start()
+      await site.declare([{ name: 'fast', task: 'fast', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' }])
+      for (let round = 1; round <= inLength({ short: 3, full: 60 }); round++) {
+        const wave = await fleet.startAll(3)
+        await sleepUntil(Math.ceil(Date.now() / everyMs + 1) * everyMs - 4)
+        for (const [index, replica] of wave.entries()) {
+          await sleep(index + (round % 3))
+          replica.signal('SIGTERM')
+        }
+        expect(await Promise.all(wave.map(async ({ exited }) => (await exited).code))).toEqual([0, 0, 0])
       }
-      expect(await Promise.all(wave.map(async ({ exited }) => (await exited).code))).toEqual([0, 0, 0])
-    }
-    expect(await fleet.stop()).toEqual([0])
-    expect((await site.ledger()).filter(({ end }) => end !== 'succeeded')).toEqual([])
-    const { leases } = await site.store.read('leases', {})
-    expect(leases.map(({ held }) => held)).toEqual([false])
-    const audit = auditStarts(witness.runs('start'), everyMs)
-    expect({ twice: audit.twice, missed: audit.missed }).toEqual({ twice: [], missed: [] })
-  })
+      expect(await fleet.stop()).toEqual([0])
+      expect((await site.ledger()).filter(({ end }) => end !== 'succeeded')).toEqual([])
+      const { leases } = await site.store.read('leases', {})
+      expect(leases.map(({ held }) => held)).toEqual([false])
+      const audit = auditStarts(witness.runs('start'), everyMs)
+      expect({ twice: audit.twice, missed: audit.missed }).toEqual({ twice: [], missed: [] })
+    },
+    inLength({ short: 60_000, full: 240_000 }),
+  )
 })

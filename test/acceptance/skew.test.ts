@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import { auditStarts, otherThan, verdictsOf } from './fixtures/audit.ts'
+import { auditStarts, otherThan, overlaps, verdictsOf } from './fixtures/audit.ts'
 import { type BareLeaseTable, bareLeaseOnPostgres, bareLeaseOnSqlite, runBareLease } from './fixtures/bare-lease.ts'
 import { Fleet, leaseMs, type Skew } from './fixtures/fleet.ts'
 import { inLength, isChosen, measured, quantile, type SharedKind, Site, sharedKinds } from './fixtures/site.ts'
@@ -59,6 +59,7 @@ describe.concurrent.each(sharedKinds)('clocks and wake-ups that differ by 0 to 5
       expect(audit.twice).toEqual([])
       expect(audit.missed).toEqual([])
       expect(otherThan('succeeded', verdictsOf(ledger, range))).toEqual([])
+      expect(overlaps(ledger)).toEqual([])
       expect(ledger.every(line => line.final && line.attempt === 1)).toBe(true)
       expect(fleet.witness.runs('end').filter(({ aborted }) => aborted)).toEqual([])
       expect(fleet.witness.crashes).toEqual([])
@@ -68,7 +69,7 @@ describe.concurrent.each(sharedKinds)('clocks and wake-ups that differ by 0 to 5
   )
 })
 
-describe('the bare lease protocol, under the same check', () => {
+describe.concurrent('the bare lease protocol, under the same check', () => {
   const tables: Readonly<Record<SharedKind, (site: Site) => Promise<BareLeaseTable>>> = {
     postgres: site => bareLeaseOnPostgres(site.url, `bare-${site.namespace}`),
     sqlite: site => bareLeaseOnSqlite(join(site.folder, 'bare.db')),

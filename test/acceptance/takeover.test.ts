@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, test } from 'vitest'
-import { auditStarts, otherThan, verdictsOf } from './fixtures/audit.ts'
+import { auditStarts, otherThan, overlaps, repeatedStarts, verdictsOf } from './fixtures/audit.ts'
 import { callTimeoutMs, Fleet, leaseMs, type ReplicaProcess, sleepUntil, takeoverBoundMs } from './fixtures/fleet.ts'
 import { inLength, isChosen, measured, once, quantile, sharedKinds } from './fixtures/site.ts'
 import { monoMs, until } from './fixtures/witness.ts'
@@ -53,6 +53,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
         expect(witness.runs('start', { job })).toHaveLength(2)
       }
       expect(witness.crashes).toEqual([])
+      expect(overlaps(await site.ledger())).toEqual([])
       measured(`takeover on ${kind}`, {
         rounds,
         'last renewal to next start p50 ms': quantile(sinceRenewalMs, 0.5),
@@ -274,8 +275,8 @@ describe.concurrent.each(sharedKinds)('a crash loop, on %s', kind => {
       const range = { from: Math.min(...finals), until: Math.max(...finals), everyMs }
       expect(otherThan('succeeded', verdictsOf(lines, range))).toEqual([])
       // An attempt starts once, and the next only where the store lost the one before with its process.
-      const perAttempt = new Set(starts.map(({ scheduledAt, attempt }) => `${scheduledAt}/${attempt}`))
-      expect(perAttempt.size).toBe(starts.length)
+      expect(repeatedStarts(starts)).toEqual([])
+      expect(overlaps(lines)).toEqual([])
       const again = starts.filter(({ attempt }) => attempt > 1)
       for (const { scheduledAt, attempt } of again) {
         expect(
