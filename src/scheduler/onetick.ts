@@ -110,6 +110,7 @@ export class Onetick {
         throw new OnetickError('ONETICK_TASK_UNKNOWN', `The job ${quoted(name)} names the task ${quoted(task)}.`)
     }
     const store = this.store
+    if (signals) onStopSignal(() => this.stop())
     if (this.role === 'client') return
     const scheduler = new Scheduler({
       store,
@@ -123,7 +124,6 @@ export class Onetick {
       migrate: this.#options.migrate !== false,
     })
     this.#scheduler = scheduler
-    if (signals) onStopSignal(() => this.stop())
     await scheduler.start()
   }
 

@@ -7,7 +7,7 @@ import { inLength, isChosen, measured } from './fixtures/site.ts'
 import { monoMs, until } from './fixtures/witness.ts'
 
 /** Longer than any restart takes, so that no lease runs out meanwhile. */
-const leaseMs = 6000
+const leaseMs = 10_000
 const fastMs = 500
 const longMs = 3000
 const jobs = [
