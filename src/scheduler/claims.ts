@@ -78,7 +78,7 @@ export class Claims {
     })
     // this ask is answered; an earlier one under the same id may still be under way
     this.#unsureUntil = unsureBefore !== null && reply.now <= unsureBefore ? unsureBefore : null
-    const fresh = reply.grants.filter(grant => this.#isNews(grant))
+    const fresh = reply.grants.filter(grant => this.isNews(grant))
     return { reply, fresh, sentAtMs }
   }
 
@@ -87,16 +87,14 @@ export class Claims {
     this.#told.clear()
   }
 
-  /** A repeated ask may be answered with a lease that was run and settled since: each is told of once. */
-  #isNews({ row }: Grant): boolean {
+  /**
+   * A repeated ask may be answered with a lease that was run and settled since, or with the extra row of a plan whose own
+   * reply is still under way: each is told of once, whichever way it comes.
+   */
+  isNews({ row }: Grant): boolean {
     const key = `${row.id}/${row.fence}`
     if (this.#told.has(key)) return false
     this.#told.add(key)
     return true
-  }
-
-  /** A lease under the present id that came by another way. */
-  tell({ row }: Grant): void {
-    this.#told.add(`${row.id}/${row.fence}`)
   }
 }

@@ -77,7 +77,7 @@ export class Runner {
     if (grant.row.lease?.mayStart) return this.#run(holding)
     const planned = await this.#plan(holding, grant, now)
     if (planned === null) return
-    if (planned.row.id === holding.row.id) {
+    if (!isExtra(planned.row, holding)) {
       holding.row = planned.row
       return this.#run(holding)
     }
@@ -88,7 +88,7 @@ export class Runner {
 
   /** Writes down what the lease means. Null: nothing to run, or no answer while the lease is trusted. */
   async #plan(holding: Holding, grant: Grant, now: Instant): Promise<(Grant & { deadlineMs: number }) | null> {
-    const { settler, claims, timing, compile } = this.#of
+    const { settler, claims, holdings, timing, compile } = this.#of
     let [seen, seenAt] = [grant, now]
     for (let i = 0; i < planLimit; i++) {
       const made = plan(seen.row, seen, seenAt, compile)
@@ -100,7 +100,8 @@ export class Runner {
       switch (result.kind) {
         case 'granted':
           this.#tellJudged(holding, seen.row, made)
-          claims.tell(result.grant)
+          // S2: a repeated ask may have found the extra row before this reply came
+          if (isExtra(result.grant.row, holding) && (holdings.has(result.grant.row.id) || !claims.isNews(result.grant))) return null
           return { ...result.grant, deadlineMs: sentAtMs + result.grant.row.dueAt - answer.now - timing.marginMs }
         case 'stale':
           ;[seen, seenAt] = [result.grant, answer.now]
@@ -182,6 +183,11 @@ export class Runner {
     const { open } = row
     return { job: row.name, cause: open?.cause ?? '', scheduledAt: open?.scheduledAt ?? 0, attempt: open?.attempt ?? 0, fence: row.fence }
   }
+}
+
+/** Overlap `allow`: the plan gave the occurrence a row of its own. */
+function isExtra(row: JobRow, holding: Holding): boolean {
+  return row.id !== holding.row.id
 }
 
 /** A guess, to ask at the right time; the store knows. */
