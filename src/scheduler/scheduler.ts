@@ -44,6 +44,7 @@ export class Scheduler {
   #aim: Instant | null = null
   #askAtMs = Number.POSITIVE_INFINITY
   #cancelAsk: Cancel = () => undefined
+  #cancelWatch: Cancel = () => undefined
   #lagMs = 0
 
   constructor(of: SchedulerOptions) {
@@ -129,6 +130,7 @@ export class Scheduler {
     const wasRunning = this.#state === 'running'
     this.#state = 'draining'
     this.#cancelAsk()
+    this.#cancelWatch()
     this.#housekeeping.stop()
     this.#declarer.stop()
     if (wasRunning) {
@@ -242,9 +244,21 @@ export class Scheduler {
     const { timing } = this.#of
     const isQuiet = this.#wakeup?.live() === true && !reply.anyLeased && this.#holdings.size === 0
     this.#emptyAsks = fresh.length > 0 || !reply.moreDue ? 0 : this.#emptyAsks + 1
-    this.#askIn(isQuiet ? timing.quietPollMs : timing.pollMs)
+    if (isQuiet) this.#sleepQuietly(timing.quietPollMs)
+    else this.#askIn(timing.pollMs)
     if (reply.nextDueAt !== Number.POSITIVE_INFINITY) this.#askIn(this.#storeClock.delayUntil(reply.nextDueAt), reply.nextDueAt)
     if (reply.moreDue) this.#askIn(Math.min(leftoverPauseMs * 2 ** Math.min(this.#emptyAsks, 10), timing.pollMs))
+  }
+
+  /** Long sleep without asking, for as long as wake-ups arrive: looked at as often as it would be asked otherwise. */
+  #sleepQuietly(leftMs: number): void {
+    const { clock, timing } = this.#of
+    this.#askIn(leftMs)
+    this.#cancelWatch()
+    this.#cancelWatch = clock.after(timing.pollMs, () => {
+      if (this.#wakeup?.live() !== true) this.#askIn(0)
+      else if (leftMs > timing.pollMs) this.#sleepQuietly(leftMs - timing.pollMs)
+    })
   }
 
   /** A slot is free again, and its row is due at `dueAt` next. */
