@@ -13,6 +13,7 @@ const acceptances = {
   drain: ['test/acceptance/drain.test.ts', 'replicas told to stop: runs end or are handed over, nothing is left to expire'],
   misbehave: ['test/acceptance/misbehave.test.ts', 'handlers, listeners and stores that fail in every way: one verdict an occurrence'],
   'store-restart': ['test/acceptance/store-restart.test.ts', 'PostgreSQL restarted and killed under runs: the processes live'],
+  sim: ['test/sim/sim.test.ts', 'the simulator: 100,000 seeds, no promise broken'],
   schedule: ['src/schedule', 'every zone and transition against the oracles'],
 }
 
