@@ -53,6 +53,12 @@ export type Listener<K extends keyof Events> = (event: Events[K]) => void
 /** Events by name; a listener's throw reaches neither the emitter nor the other listeners. */
 export class Emitter {
   readonly #listeners: Map<keyof Events, Set<Listener<never>>> = new Map()
+  readonly #onUnheard: <K extends keyof Events>(name: K, event: Events[K]) => void
+
+  /** `onUnheard` is told of what nobody listens to. */
+  constructor(onUnheard: <K extends keyof Events>(name: K, event: Events[K]) => void = () => undefined) {
+    this.#onUnheard = onUnheard
+  }
 
   /** Returns what removes the listener. */
   on<K extends keyof Events>(name: K, listener: Listener<K>): () => void {
@@ -63,7 +69,9 @@ export class Emitter {
   }
 
   emit<K extends keyof Events>(name: K, event: Events[K]): void {
-    for (const listener of [...(this.#listeners.get(name) ?? [])]) {
+    const listeners = [...(this.#listeners.get(name) ?? [])]
+    if (listeners.length === 0) this.#onUnheard(name, event)
+    for (const listener of listeners) {
       try {
         const answer: unknown = (listener as Listener<K>)(event)
         if (answer instanceof Promise) answer.catch(error => this.#failed(name, error))

@@ -43,3 +43,8 @@ export function onStopSignal(stop: (signal: StopSignal) => Promise<void>): () =>
     for (const [signal, listener] of listeners) process.off(signal, listener)
   }
 }
+
+/** A warning on standard error, as Node prints its own; an app may listen to it or silence it. */
+export function warn(text: string, code: string): void {
+  process.emitWarning(text, { type: 'OnetickWarning', code })
+}

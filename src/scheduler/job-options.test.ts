@@ -61,6 +61,11 @@ test.each([
   [{ lease: '10s', heartbeat: '5s' }, 'ONETICK_OPTION'],
   [{ concurrency: 0 }, 'ONETICK_OPTION'],
   [{ role: 'master' }, 'ONETICK_OPTION'],
+  [{ leese: '10s' }, 'ONETICK_OPTION'],
+  [{ migrate: 'no' }, 'ONETICK_OPTION'],
+  [{ namespace: '' }, 'ONETICK_NAME'],
+  [{ namespace: 'a\u202eb' }, 'ONETICK_NAME'],
+  [null, 'ONETICK_OPTION'],
 ])('a replica with %j is refused with %s', (options, code) => {
   expect(() => new Onetick(options as object)).toThrow(code)
 })
@@ -77,6 +82,21 @@ test('a job declared twice, a task nobody defined, a job without a handler: each
 test('no store: told at the start, never a private file by surprise', async () => {
   await expect(new Onetick({ store: undefined }).start()).rejects.toThrow('ONETICK_STORE_MISSING')
 })
+
+test.each([{ signal: true }, { signals: 'SIGTERM' }, null])('start with %j is refused', async options => {
+  await expect(new Onetick({ store: 'memory:' }).start(options as object)).rejects.toThrow('ONETICK_OPTION')
+})
+
+test.each([5, true, {}])('a store that is %j is refused with a code', async store => {
+  await expect(new Onetick({ store: store as never }).start()).rejects.toThrow('ONETICK_STORE_URL')
+})
+
+test.each(['postgres://u:p@s3cr3t/x@127.0.0.1/test', 'postgres://u:12#s3cr3t@127.0.0.1/test', 'postgres://u:12?s3cr3t@127.0.0.1/test'])(
+  'a password that is not percent-encoded is refused and not shown (%#)',
+  async store => {
+    await expect(new Onetick({ store }).start()).rejects.toThrow(/^ONETICK_STORE_URL(?!.*(s3cr3t|12[#?]))/)
+  },
+)
 
 test('a store URL that is not known is told of without its password', async () => {
   await expect(new Onetick({ store: 'oracle://me:secret@host/db' }).start()).rejects.toThrow(/ONETICK_STORE_URL(?!.*secret)/)

@@ -2,10 +2,11 @@ import type { Clock, Random } from '../domain/clock.ts'
 import { type Duration, parseDuration } from '../domain/duration.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import { Emitter, type Events, type Listener } from '../domain/events.ts'
+import { checkName } from '../domain/name.ts'
 import type { Instant } from '../domain/timetable.ts'
 import { version } from '../domain/version.ts'
 import type { Handler } from '../execution/context.ts'
-import { hostName, onStopSignal, replicaId } from '../platform/host.ts'
+import { hostName, onStopSignal, replicaId, warn } from '../platform/host.ts'
 import { systemClock, systemRandom } from '../platform/system.ts'
 import { assertFires, compileSchedule } from '../schedule/index.ts'
 import { openStore, type StoreSource } from '../store/open.ts'
@@ -14,6 +15,7 @@ import { definitionOf, type JobOptions } from './job-options.ts'
 import { type Declarable, declarable, declarationAt, Jobs } from './jobs.ts'
 import { Scheduler } from './scheduler.ts'
 import { type Timing, type TimingOptions, timingOf } from './timing.ts'
+import { unheard } from './unheard.ts'
 
 export interface OnetickOptions extends TimingOptions {
   /** `sqlite:PATH`, `postgres://…`, `memory:`, a pg Pool, or an opened store. Left out: `ONETICK_STORE_MISSING` at `start`. */
@@ -37,12 +39,17 @@ export interface OnetickOptions extends TimingOptions {
   readonly random?: Random
 }
 
+const knownOptions: readonly (keyof OnetickOptions)[] = [
+  ...(['lease', 'heartbeat', 'store', 'namespace', 'role', 'concurrency', 'drainTimeout'] as const),
+  ...(['abortGrace', 'migrate', 'replica', 'clock', 'random'] as const),
+]
+
 /** Scheduled jobs on many identical replicas: each occurrence is run by one of them. */
 export class Onetick {
   readonly #options: OnetickOptions
   readonly #timing: Timing
   readonly #clock: Clock
-  readonly #events: Emitter = new Emitter()
+  readonly #events: Emitter = new Emitter(unheard(warn))
   readonly #jobs: Jobs = new Jobs()
   readonly #replicaId: string
   readonly #capacity: number
@@ -52,9 +59,15 @@ export class Onetick {
   #scheduler: Scheduler | null = null
   #starting: Promise<void> | null = null
   #stopping: Promise<void> | null = null
+  #heedNoSignals: () => void = () => undefined
 
   /** Throws `ONETICK_DURATION` or `ONETICK_OPTION` on options that cannot be. Connects to nothing yet. */
   constructor(options: OnetickOptions = {}) {
+    refuseUnknown('Onetick', options, knownOptions)
+    if (options.namespace !== undefined) checkName('The namespace', options.namespace)
+    if (options.migrate !== undefined && typeof options.migrate !== 'boolean') {
+      throw new OnetickError('ONETICK_OPTION', `migrate is ${quoted(options.migrate)}; it may be true or false.`)
+    }
     this.#options = options
     this.#timing = timingOf(options)
     this.#clock = options.clock ?? systemClock
@@ -98,10 +111,13 @@ export class Onetick {
    * goes on trying and tells of it by `storeFailed`. `signals`: SIGTERM and SIGINT stop it and end the process.
    * Throws `ONETICK_STORE_MISSING`, `ONETICK_STORE_NOT_MIGRATED`, `ONETICK_STORE_UNFIT` … where trying again cannot help.
    */
-  start({ signals = false }: { readonly signals?: boolean } = {}): Promise<void> {
-    if (this.#stopping !== null) return Promise.reject(new OnetickError('ONETICK_STOPPED', 'This instance was stopped.'))
+  async start(options: { readonly signals?: boolean } = {}): Promise<void> {
+    refuseUnknown('start', options, ['signals'])
+    const { signals = false } = options
+    if (typeof signals !== 'boolean') throw new OnetickError('ONETICK_OPTION', `signals is ${quoted(signals)}; it may be true or false.`)
+    if (this.#stopping !== null) throw new OnetickError('ONETICK_STOPPED', 'This instance was stopped.')
     this.#starting ??= this.#start(signals)
-    return this.#starting
+    await this.#starting
   }
 
   async #start(signals: boolean): Promise<void> {
@@ -110,7 +126,7 @@ export class Onetick {
         throw new OnetickError('ONETICK_TASK_UNKNOWN', `The job ${quoted(name)} names the task ${quoted(task)}.`)
     }
     const store = this.store
-    if (signals) onStopSignal(() => this.stop())
+    if (signals) this.#heedNoSignals = onStopSignal(() => this.stop())
     if (this.role === 'client') return
     const scheduler = new Scheduler({
       store,
@@ -138,6 +154,7 @@ export class Onetick {
     await this.#starting?.catch(() => undefined)
     await this.#scheduler?.stop({ drainMs, graceMs: this.#graceMs })
     await this.#store?.close()
+    this.#heedNoSignals()
   }
 
   /**
@@ -244,5 +261,14 @@ export class Onetick {
   #refuseStarted(what: string): void {
     if (this.#starting !== null)
       throw new OnetickError('ONETICK_OPTION', `${what} was called after start.`, { remedy: 'Call it before start().' })
+  }
+}
+
+function refuseUnknown(of: string, options: object, known: readonly string[]): void {
+  if (options === null || typeof options !== 'object') {
+    throw new OnetickError('ONETICK_OPTION', `The options of ${of} are ${options === null ? 'null' : typeof options}, not an object.`)
+  }
+  for (const option of Object.keys(options)) {
+    if (!known.includes(option)) throw new OnetickError('ONETICK_OPTION', `${of} has an option ${quoted(option)} that does not exist.`)
   }
 }

@@ -270,6 +270,27 @@ test('a triggered run starts at once on a worker, also when a client asked for i
   expect(onClient).toEqual([])
 })
 
+test('a failure that nobody listens to becomes a warning, once a kind', async () => {
+  const warnings: string[] = []
+  const onWarning = (warning: Error & { code?: string }): void => void warnings.push(warning.code ?? '')
+  process.on('warning', onWarning)
+  await fleet.start({ schedule: 'every 1s' }, () => {
+    throw new Error('no luck')
+  })
+  await fleet.clock.pass(5000)
+  process.off('warning', onWarning)
+  expect(warnings.filter(code => code === 'ONETICK_RUN_FAILED')).toHaveLength(1)
+})
+
+test('signals are heeded from start to stop and not beyond', async () => {
+  const before = process.listenerCount('SIGTERM')
+  const onetick = new Onetick({ store: 'memory:' })
+  await onetick.start({ signals: true })
+  expect(process.listenerCount('SIGTERM')).toBe(before + 1)
+  await onetick.stop()
+  expect(process.listenerCount('SIGTERM')).toBe(before)
+})
+
 test('start is idempotent, and a stopped instance says so', async () => {
   const replica = await fleet.start({ schedule: 'every 1s' }, () => undefined)
   await Promise.all([replica.start(), replica.start()])

@@ -1,4 +1,5 @@
 import { OnetickError, quoted } from '../domain/errors.ts'
+import { checkName } from '../domain/name.ts'
 import { memory } from './memory/index.ts'
 import { type PoolLike, postgres } from './postgres/index.ts'
 import { sqlite } from './sqlite/index.ts'
@@ -9,8 +10,10 @@ export type StoreSource = string | PoolLike | Store
 
 /** Throws `ONETICK_STORE_MISSING` or `ONETICK_STORE_URL`. Connects to nothing yet. */
 export function openStore(source: StoreSource | undefined, options: StoreOptions): Store {
+  if (options.namespace !== undefined) checkName('The namespace', options.namespace)
   if (source === undefined || source === '') throw new OnetickError('ONETICK_STORE_MISSING', 'No store was named.')
   if (typeof source === 'string') return openUrl(source, options)
+  if (source === null || typeof source !== 'object') throw new OnetickError('ONETICK_STORE_URL', `The store is ${quoted(source)}.`)
   if ('claim' in source && 'settle' in source) return source
   if ('query' in source && 'connect' in source) return postgres({ ...options, pool: source })
   throw new OnetickError('ONETICK_STORE_URL', 'The store is neither a URL nor a Pool nor a store.')

@@ -62,6 +62,12 @@ export interface Address {
 export function addressOf(url: string): Address {
   // the cause would show the whole of it
   const parsed = URL.canParse(url) ? new URL(url) : null
+  // an @ behind the host is the end of a password that holds a /, ? or # as it is: what stands before it is part of the secret
+  if (parsed !== null && /@/.test(parsed.pathname + parsed.search + parsed.hash)) {
+    throw new OnetickError('ONETICK_STORE_URL', 'The URL of the PostgreSQL store has an @ behind its host.', {
+      remedy: 'Percent-encode what is special in user and password: %40 for @, %2F for /, %3F for ?, %23 for #.',
+    })
+  }
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) {
     throw new OnetickError('ONETICK_STORE_URL', 'The URL of the PostgreSQL store cannot be read.')
   }
