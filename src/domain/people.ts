@@ -87,6 +87,12 @@ export function removalLines(row: JobRow, asks: readonly Ask[], now: Instant, co
   return lines
 }
 
+/** Whether the lines are about just what waits: a backfill that went on since they were made would get two verdicts for an instant. */
+export function coversAsks(lines: readonly LedgerLine[], asks: readonly Ask[]): boolean {
+  const covered = lines.filter(({ cause }) => cause !== '')
+  return covered.length === asks.length && asks.every(({ id, at }) => covered.some(line => line.cause === id && line.scheduledAt === at))
+}
+
 /** Removal is a mark: the row, its fence and its history stay. A running occurrence may finish. */
 export function removed(row: JobRow, now: Instant): { row: JobRow; lines: readonly LedgerLine[] } {
   const waits = row.lease === null && row.open !== null

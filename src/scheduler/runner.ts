@@ -86,7 +86,7 @@ export class Runner {
     this.#hold(extra, () => this.#run(extra))
   }
 
-  /** Writes down what the lease means. Null: nothing to run, or no answer while the lease is trusted. */
+  /** Writes down what the lease means. Null: nothing to run, or no answer while it could matter. */
   async #plan(holding: Holding, grant: Grant, now: Instant): Promise<(Grant & { deadlineMs: number }) | null> {
     const { settler, claims, holdings, timing, compile } = this.#of
     let [seen, seenAt] = [grant, now]
@@ -94,7 +94,8 @@ export class Runner {
       const made = plan(seen.row, seen, seenAt, compile)
       const { id: rowId, fence } = seen.row
       const item = { kind: 'plan', rowId, fence, claimId: claims.claimId, ttlMs: timing.leaseMs, plan: made } as const
-      const answer = await settler.settle(item, holding.deadlineMs)
+      // S7: an extra row that an unanswered plan has made lasts one lease longer than its parent's, and is to be found
+      const answer = await settler.settle(item, () => holding.deadlineMs + timing.leaseMs)
       if (answer === null) return null
       const { result, sentAtMs } = answer
       switch (result.kind) {
@@ -164,10 +165,7 @@ export class Runner {
   async #settle(holding: Holding, end: RunEnd): Promise<SettleAnswer | null> {
     const { row } = holding
     const occurrence = row.open === null ? null : { cause: row.open.cause, scheduledAt: row.open.scheduledAt }
-    const answer = await this.#of.settler.settle(
-      { kind: 'run', rowId: row.id, fence: row.fence, occurrence, end },
-      Number.POSITIVE_INFINITY,
-    )
+    const answer = await this.#of.settler.settle({ kind: 'run', rowId: row.id, fence: row.fence, occurrence, end })
     if (answer !== null) holding.nextDueAt = nextDue(row, end, answer.now)
     return answer
   }

@@ -194,6 +194,11 @@ export class Scheduler {
     })
   }
 
+  #askNow(): void {
+    this.#askAtMs = Number.POSITIVE_INFINITY
+    this.#askIn(0)
+  }
+
   #ask(): void {
     if (this.#state !== 'running') return
     if (this.#isAsking) {
@@ -250,13 +255,16 @@ export class Scheduler {
     if (reply.moreDue) this.#askIn(Math.min(leftoverPauseMs * 2 ** Math.min(this.#emptyAsks, 10), timing.pollMs))
   }
 
-  /** Long sleep without asking, for as long as wake-ups arrive: looked at as often as it would be asked otherwise. */
+  /**
+   * Long sleep without asking, for as long as wake-ups arrive: looked at as often as it would be asked otherwise. A machine that was
+   * suspended meanwhile finds here that the instant it aimed at has passed, while its timer still runs.
+   */
   #sleepQuietly(leftMs: number): void {
     const { clock, timing } = this.#of
     this.#askIn(leftMs)
     this.#cancelWatch()
     this.#cancelWatch = clock.after(timing.pollMs, () => {
-      if (this.#wakeup?.live() !== true) this.#askIn(0)
+      if (this.#wakeup?.live() !== true || clock.elapsedMs() > this.#askAtMs) this.#askNow()
       else if (leftMs > timing.pollMs) this.#sleepQuietly(leftMs - timing.pollMs)
     })
   }

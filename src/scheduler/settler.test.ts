@@ -29,7 +29,7 @@ function settling(answer: (request: SettleRequest, call: number) => Promise<void
 
 test('what comes while a call is under way goes together with the next', async () => {
   const { clock, settler, requests } = settling(() => new Promise(resolve => clock.after(10, resolve)))
-  const answers = Promise.all([1, 2, 3, 4].map(rowId => settler.settle(item(rowId), Number.POSITIVE_INFINITY)))
+  const answers = Promise.all([1, 2, 3, 4].map(rowId => settler.settle(item(rowId))))
   await clock.pass(100)
   expect((await answers).every(answer => answer?.result.kind === 'settled')).toBe(true)
   expect(requests.map(({ items }) => items.length)).toEqual([1, 3])
@@ -37,7 +37,7 @@ test('what comes while a call is under way goes together with the next', async (
 
 test('a settle without an answer is repeated until it has one', async () => {
   const { clock, settler, requests } = settling(async (_request, call) => (call < 5 ? Promise.reject(new Error('cut')) : undefined))
-  const answer = settler.settle(item(1), Number.POSITIVE_INFINITY)
+  const answer = settler.settle(item(1))
   await clock.pass(10_000)
   expect((await answer)?.result.kind).toBe('settled')
   expect(requests).toHaveLength(5)
@@ -45,7 +45,7 @@ test('a settle without an answer is repeated until it has one', async () => {
 
 test('a settle that is no longer worth it is given up at its time', async () => {
   const { clock, settler } = settling(async () => Promise.reject(new Error('cut')))
-  const answer = settler.settle(item(1), 2000)
+  const answer = settler.settle(item(1), () => 2000)
   await clock.pass(10_000)
   expect(await answer).toBeNull()
 })
@@ -54,8 +54,8 @@ test('an item that always fails does not hold up the others', async () => {
   const { clock, settler } = settling(async ({ items }) =>
     items.some(({ rowId }) => rowId === 13) ? Promise.reject(new Error('poison')) : undefined,
   )
-  void settler.settle(item(13), Number.POSITIVE_INFINITY)
-  const others = Promise.all([1, 2, 3].map(rowId => settler.settle(item(rowId), Number.POSITIVE_INFINITY)))
+  void settler.settle(item(13))
+  const others = Promise.all([1, 2, 3].map(rowId => settler.settle(item(rowId))))
   await clock.pass(20_000)
   expect((await others).every(answer => answer?.result.kind === 'settled')).toBe(true)
   settler.stop()

@@ -11,8 +11,8 @@ export interface SettleAnswer {
 
 interface Waiting {
   readonly item: SettleItem
-  /** On the clock's elapsed time: not tried again after. */
-  readonly untilMs: number
+  /** On the clock's elapsed time: not tried again after. Asked anew each time: trust may have been prolonged. */
+  readonly untilMs: () => number
   readonly answer: (answer: SettleAnswer | null) => void
   failures: number
 }
@@ -46,8 +46,8 @@ export class Settler {
     this.#send = of.send
   }
 
-  /** Null: not answered by `untilMs`, or before the stop. */
-  settle(item: SettleItem, untilMs: number): Promise<SettleAnswer | null> {
+  /** Null: not answered by `untilMs`, of the clock's elapsed time, or before the stop. */
+  settle(item: SettleItem, untilMs: () => number = () => Number.POSITIVE_INFINITY): Promise<SettleAnswer | null> {
     return new Promise(answer => {
       if (this.#isStopped) return answer(null)
       this.#fresh.push({ item, untilMs, answer, failures: 0 })
@@ -97,7 +97,7 @@ export class Settler {
     for (const waiting of batch) {
       waiting.failures++
       failures = Math.max(failures, waiting.failures)
-      if (this.#isStopped || nowMs >= waiting.untilMs) waiting.answer(null)
+      if (this.#isStopped || nowMs >= waiting.untilMs()) waiting.answer(null)
       else this.#failed.push(waiting)
     }
     if (this.#isStopped || this.#cancelTimer !== null) return

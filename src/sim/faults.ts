@@ -49,8 +49,11 @@ function strike(sim: Simulation, fault: Fault): void {
     case 'stall':
       return replica?.host.pause(chance.between(20, 400))
     case 'suspend':
-      if (replica !== undefined) sim.count('suspended')
-      return replica?.host.suspend(chance.between(50, 15_000))
+      if (replica === undefined) return
+      sim.count('suspended')
+      // its timers come as late as it slept long; in touch with the store again, it knows
+      replica.hasAsked = false
+      return replica.host.suspend(chance.between(50, 15_000))
     case 'wallStep':
       return replica?.host.stepWall(chance.pick([-3_600_000, -1000, 1000, 3_600_000]))
     case 'cut':

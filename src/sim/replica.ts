@@ -46,7 +46,7 @@ export class Replica {
   readonly capacity: number
   readonly #scheduler: Scheduler
   isDraining = false
-  /** A claim of its has been answered. */
+  /** A claim of its has been answered, since its machine last slept. */
   hasAsked = false
 
   constructor(of: ReplicaParts) {

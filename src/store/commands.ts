@@ -1,6 +1,6 @@
 import { assertNever } from '../domain/errors.ts'
 import { type JobRow, leaseTask } from '../domain/job.ts'
-import { asked, type Changed, cancelled, nextSkipped, paused, removed, resumed } from '../domain/people.ts'
+import { asked, type Changed, cancelled, coversAsks, nextSkipped, paused, removed, resumed } from '../domain/people.ts'
 import { isAsSeen } from '../domain/planned.ts'
 import type { Instant } from '../domain/timetable.ts'
 import type { Book } from './book.ts'
@@ -43,10 +43,11 @@ function carryOut(book: Book, command: Command, now: Instant): ControlReply['kin
     case 'skipNext':
       return isAsSeen(row, command.seen) ? write(book, row, nextSkipped(row, command.cursor, now)) : 'stale'
     case 'remove': {
+      const asks = book.asks(row.id)
       // L3: an instant that came due after the lines were made would be left without a verdict
-      if (!isAsSeen(row, command.seen) || command.nextAt <= now) return 'stale'
+      if (!isAsSeen(row, command.seen) || !coversAsks(command.lines, asks) || command.nextAt <= now) return 'stale'
       for (const line of command.lines) book.append(line)
-      for (const waiting of book.asks(row.id)) book.deleteAsk(row.id, waiting.id)
+      for (const waiting of asks) book.deleteAsk(row.id, waiting.id)
       const done = removed(row, now)
       return write(book, row, { ...done, did: true })
     }

@@ -210,7 +210,7 @@ export type Command =
       readonly seen: Seen
       readonly cursor: { readonly nextAt: Instant; readonly afterAt: Instant }
     }
-  /** `lines` holds the verdicts of what is due and asked for; `nextAt` the first instant they do not cover. */
+  /** `lines` holds the verdicts of what is due and of each ask that waits; `nextAt` is the first instant they do not cover. */
   | { readonly kind: 'remove'; readonly name: string; readonly seen: Seen; readonly lines: readonly LedgerLine[]; readonly nextAt: Instant }
   /** The replica is gone for good: it no longer counts as live. */
   | { readonly kind: 'leave'; readonly replicaId: string }

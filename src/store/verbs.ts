@@ -97,7 +97,7 @@ function settleOne(book: Book, owner: string, item: SettleItem, now: Instant): S
     case 'run':
       return isHeld && row.lease?.mayStart ? settleRun(book, row, item, now) : settledBefore(book, item)
     case 'plan':
-      return isHeld ? settlePlan(book, row, item, now) : plannedBefore(book, owner, item)
+      return isHeld ? settlePlan(book, owner, row, item, now) : plannedBefore(book, owner, item)
   }
 }
 
@@ -114,8 +114,10 @@ function settledBefore(book: Book, { rowId, fence, occurrence }: RunSettlement):
   return { kind: occurrence !== null && book.isSettled({ rowId, fence, ...occurrence }) ? 'already' : 'lost' }
 }
 
-function settlePlan(book: Book, row: JobRow, item: PlanSettlement, now: Instant): SettleResult {
+function settlePlan(book: Book, owner: string, row: JobRow, item: PlanSettlement, now: Instant): SettleResult {
   const wasGranted = row.lease?.mayStart === true
+  // S8: what is opened under a lease that has run out would count as an attempt that nobody made
+  if (!wasGranted && row.dueAt <= now) return plannedBefore(book, owner, item)
   const done = planned(row, item.plan, item, now)
   if (done.kind === 'stale') return { kind: 'stale', grant: grantOf(book, done.row) }
   if (wasGranted) return { kind: 'granted', grant: grantOf(book, row) }

@@ -141,6 +141,19 @@ export function controlling(subject: Subject): void {
       expect(await arena.control(again)).toBe('done')
     })
 
+    test('is stale where a backfill went on since the verdicts were made', async arena => {
+      await arena.job({ schedule: rarely, policy: { overlap: 'allow' } })
+      await arena.control({ kind: 'backfill', name: 'job', id: 'b', at: 1000, until: 3000, schedule: every(1000) })
+      const command = await removal(arena, await arena.row())
+      const { row } = await arena.startOne()
+      expect(await arena.control(command)).toBe('stale')
+      expect(await arena.asks()).toMatchObject([{ id: 'b', at: 2000 }])
+      expect(await arena.control(await removal(arena, await arena.row()))).toBe('done')
+      await arena.succeed({ row, manual: null, backfill: null })
+      const verdicts = (await arena.runs()).filter(({ final }) => final).map(line => `${line.cause} ${line.scheduledAt}–${line.untilAt} ${line.end}`)
+      expect(verdicts.sort()).toEqual(['b 1000–1000 succeeded', 'b 2000–3000 skipped'])
+    })
+
     test('a removed job takes no more commands, and removing it again does nothing', async arena => {
       const row = await arena.job()
       const command = await removal(arena, row)

@@ -34,6 +34,18 @@ export function planning(subject: Subject): void {
       expect(await arena.runs()).toEqual([])
     })
 
+    test('under a lease that has run out is lost, and costs the occurrence no attempt', async arena => {
+      const before = await arena.late()
+      const { grants, now } = await arena.claim({ owner: 'slow', ttlMs: 1 })
+      const grant = grants[0]!
+      await arena.until(grant.row.dueAt)
+      expect(await arena.settle(planSettlement(grant, planOf(grant, now)))).toEqual({ kind: 'lost' })
+      expect(await arena.row()).toEqual(grant.row)
+      const { result } = await arena.planned()
+      expect(result).toMatchObject({ kind: 'granted', grant: { row: { open: { scheduledAt: before.nextAt + 2, attempt: 1 } } } })
+      expect(await arena.verdicts()).toEqual(['= superseded misfire × 2'])
+    })
+
     test('that finds nothing to run lets the row go', async arena => {
       const before = await arena.late({ policy: { windowMs: 5 } })
       await arena.until(before.nextAt + 20)

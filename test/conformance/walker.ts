@@ -201,6 +201,11 @@ export class Walker {
       expect(result.kind).toBe('granted')
       return this.#watch.unchanged(before, after)
     }
+    if (result.kind === 'lost') {
+      expect(row.dueAt).toBeLessThanOrEqual(after.now)
+      return this.#watch.unchanged(before, after)
+    }
+    expect(row.dueAt).toBeGreaterThan(before.now)
     const now = after.rows.get(row.id)
     const expected = planned(row, made, item, now?.endedAt !== row.endedAt ? (now?.endedAt ?? 0) : (now?.acquiredAt ?? 0))
     const kinds = { granted: 'granted', spawned: 'granted', freed: 'settled', gone: 'settled', stale: 'stale' } as const

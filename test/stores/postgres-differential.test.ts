@@ -453,7 +453,7 @@ describe.skipIf(!chosenStores.includes('postgres'))('the statements say what the
       fc.record({ kind: fc.constant('resume' as const) }),
       fc.record({ kind: fc.constant('cancel' as const) }),
       fc.record({ kind: fc.constant('skipNext' as const), isSeen: fc.boolean() }),
-      fc.record({ kind: fc.constant('remove' as const), isSeen: fc.boolean(), isPassed: fc.boolean() }),
+      fc.record({ kind: fc.constant('remove' as const), isSeen: fc.boolean(), isPassed: fc.boolean(), isCovering: fc.boolean() }),
     )
     const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), command), { minLength: 1, maxLength: 20 })
     await forAll(250, fc.record({ rows: rows(row, 10), steps }), async ({ rows: relative, steps: commands }) => {
@@ -685,7 +685,7 @@ function commandOf(made: Made, current: JobRow, { book, began }: World): Command
     case 'skipNext':
       return { kind: 'skipNext', name, seen: shown, cursor: { nextAt: Math.max(current.nextAt, began) + 1000, afterAt: never } }
     case 'remove': {
-      const asks = book.asks(current.id).map(ask => ask.id)
+      const asks = book.asks(current.id)
       const line = {
         rowId: current.id,
         jobId: current.id,
@@ -697,7 +697,7 @@ function commandOf(made: Made, current: JobRow, { book, began }: World): Command
         startedAt: null,
       }
       const rest = { endedAt: began, end: 'skipped', final: true, reason: 'removed', error: null, result: null, logTail: null } as const
-      const lines = asks.map((cause_): LedgerLine => ({ ...line, ...rest, cause: cause_, scheduledAt: began - 1 }))
+      const lines = asks.map((ask): LedgerLine => ({ ...line, ...rest, cause: ask.id, scheduledAt: ask.at + (made['isCovering'] === false ? 1 : 0) }))
       return { kind: 'remove', name, seen: shown, lines, nextAt: made['isPassed'] === true ? began - 1 : began + 700_000 }
     }
     case 'backfill':

@@ -1,7 +1,7 @@
 import type { Tables } from './tables.ts'
 
 /**
- * Writes plans down, each under its lease and only where the row stands as it was planned for. A row that may start already was answered
+ * Writes plans down, each while its lease lasts and only where the row stands as it was planned for. A row that may start already was answered
  * before, and is returned as it is.
  *
  * $1 owner, $2 plans (JSON) in the order of their rows' ids, so that the rows are locked in it; $3 lock time-out, $4 namespace.
@@ -57,6 +57,7 @@ judged as materialized (
   cross join clock c
   where h.owner = $1
     and h.namespace = $4
+    and (h.may_start or h.due_at > c.now)
 ),
 written as (
   insert into ${t.runs} (namespace, row_id, job, cause, scheduled_at, until_at, count, attempt, fence, owner, started_at, ended_at, outcome, final,

@@ -18,10 +18,28 @@ with job as materialized (
     and (select set_config('lock_timeout', $3, true)) is not null
   for no key update
 ),
+waiting as materialized (
+  select a.id, a.next_at
+  from ${t.asked} a
+  where a.job = (select job.id from job)
+  for update
+),
+uncovered as materialized (
+  select
+  from waiting w
+  full join (
+    select l.cause, to_timestamp(l.scheduled_at / 1000)::timestamptz(3) as scheduled_at
+    from json_to_recordset($10::json) as l (cause text, scheduled_at float8)
+    where l.cause <> ''
+  ) l on l.cause = w.id and l.scheduled_at = w.next_at
+  where w.id is null or l.cause is null
+),
 clock as materialized (
   select date_trunc('milliseconds', clock_timestamp()) as now,
          count(*) as jobs,
-         bool_and(is_as_seen) and to_timestamp($11::float8 / 1000)::timestamptz(3) > date_trunc('milliseconds', clock_timestamp()) as is_as_seen
+         bool_and(is_as_seen)
+           and not exists (select from uncovered)
+           and to_timestamp($11::float8 / 1000)::timestamptz(3) > date_trunc('milliseconds', clock_timestamp()) as is_as_seen
   from job
 ),
 line as materialized (
