@@ -21,8 +21,13 @@ interface Audit {
   readonly event: 'audit'
   readonly clean: boolean
   readonly kills: number
-  readonly all: { readonly due: number; readonly ran: number; readonly twice: number; readonly missed: number; readonly takenOver: number }
+  readonly from: string
+  readonly until: string
+  readonly all: Counts
+  readonly jobs: readonly (Counts & { readonly name: string })[]
 }
+
+type Counts = Readonly<Record<'due' | 'ran' | 'failed' | 'skipped' | 'superseded' | 'unfinished' | 'waiting' | 'twice' | 'missed', number>>
 
 test('on SQLite: a replica is killed, another takes over, and the audit finds nothing twice and nothing missed', async () => {
   const folder = folderWith({ 'onetick.config.mjs': config })
@@ -42,6 +47,7 @@ test('on SQLite: a replica is killed, another takes over, and the audit finds no
   expect(stdout).toMatch(/ 808[123] {2}✗ killed +SIGKILL, while it ran (short|long)$/m)
   expect(stdout).toMatch(/ 808[123] {2}↻ took over +(short|long) +\d\d:\d\d:\d\d {2}from 808[123], attempt \d$/m)
   expect(stdout).toMatch(/ 808[123] {2}│ says +working$/m)
+  expect(stdout).toMatch(/^What came due until the stop at \d\d:\d\d:\d\d\.\d{3}; what came due later is not counted\.$/m)
   const [, due, ran, takenOver] = /^due (\d+) · ran (\d+) · twice 0 · missed 0 · taken over (\d+)$/m.exec(stdout) ?? []
   expect(Number(due), stdout).toBeGreaterThanOrEqual(4)
   expect(ran).toBe(due)
@@ -68,6 +74,22 @@ test.skipIf(inject('postgresUrl') === null)('on PostgreSQL: the same in a namesp
   expect(audit.all.due).toBeGreaterThanOrEqual(8)
   expect([...new Set(events.map(({ replica }) => replica))].sort()).toEqual(['9001', '9002', undefined])
   expect(existsSync(join(folder, '.onetick'))).toBe(false)
+})
+
+test('a job that is behind has as many due as the others, and what became of each adds up', async () => {
+  const slow = config.replace('200 : 900', '50 : 2400')
+  const { code, stdout } = await run(folderWith({ 'onetick.config.mjs': slow }), [
+    ...['dev', '--every', '1s', '--kill-every', '0', '--for', '5s', '--json'],
+  ])
+  const { jobs, all, from, until, clean } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Audit
+  expect({ code, clean }, stdout).toEqual({ code: 0, clean: true })
+  expect(Date.parse(until) - Date.parse(from)).toBeGreaterThan(1000)
+  const [short, long] = [jobs.find(({ name }) => name === 'short')!, jobs.find(({ name }) => name === 'long')!]
+  expect(long.due).toBe(short.due)
+  expect(long.due).toBeGreaterThanOrEqual(2)
+  for (const of of [all, short, long]) {
+    expect(of.ran + of.failed + of.skipped + of.superseded + of.unfinished + of.waiting + of.missed).toBe(of.due)
+  }
 })
 
 test('a second signal ends at once, and no replica stays behind', async () => {

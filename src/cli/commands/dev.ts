@@ -27,4 +27,5 @@ Examples:
   onetick dev --replicas 5 --kill-every 10s --for 2m
   onetick dev --store postgres://app@localhost/app
 
-JSON: a line an event, as of start, with replica; at the end { event: audit, clean, forMs, kills, all, jobs }`
+JSON: a line an event, as of start, with replica; at the end { event: audit, clean, from, until, forMs, kills, all, jobs }
+  all, and each of jobs: due = ran + failed + skipped + superseded + unfinished + waiting + missed; beside them twice, takenOver, repeated`

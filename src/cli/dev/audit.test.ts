@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileSchedule } from '../../schedule/index.ts'
 import type { RunView } from '../../store/store.ts'
-import { type Audit, auditOf } from './audit.ts'
+import { type Audit, auditOf, type Tally, type Unsettled } from './audit.ts'
 import { History } from './history.ts'
 
 let lineId = 0
@@ -15,10 +15,19 @@ function line(scheduledAt: number, changes: Partial<RunView> = {}): RunView {
   }
 }
 
+/** Nothing is left to do of what is counted. */
+const done: Unsettled = { job: 'A', nextAt: 4000, open: [] }
+
 /** Every second from 1 to 3. */
-function audit(lines: readonly RunView[], history: History): Audit {
+function audit(lines: readonly RunView[], history: History, left: Partial<Unsettled> = {}): Audit {
   const jobs = [{ name: 'A', schedule: { schedule: 'every 1s' } }]
-  return auditOf({ jobs, from: 500, until: 3500, lines, runs: history.runs, compile: compileSchedule })
+  const unsettled = [{ ...done, ...left }]
+  return auditOf({ jobs, from: 500, until: 3500, unsettled, lines, runs: history.runs, compile: compileSchedule })
+}
+
+/** What each that was due has come to. */
+function partsOf({ ran, failed, skipped, superseded, unfinished, waiting, missed }: Tally): number {
+  return ran + failed + skipped + superseded + unfinished + waiting + missed
 }
 
 type Step = 'started' | 'done' | 'threw' | 'heard' | 'killed'
@@ -113,13 +122,37 @@ describe('the audit', () => {
     expect(audit([line(1000), line(2000), line(3000)], history).all).toMatchObject({ ran: 3, repeated: 0, missed: 0 })
   })
 
-  test('a run stopped with its replica is unfinished, and what waits behind it too', () => {
+  test('a run stopped with its replica is unfinished, and what comes behind it waits', () => {
     const history = new History()
     did(history, 'r1', 1000, whole)
     did(history, 'r1', 2000, ['started'])
-    const { all, isClean } = audit([line(1000)], history)
-    expect(all).toMatchObject({ due: 3, ran: 1, unfinished: 2, missed: 0 })
+    const { all, isClean } = audit([line(1000)], history, { nextAt: 3000, open: [2000] })
+    expect(all).toMatchObject({ due: 3, ran: 1, unfinished: 1, waiting: 1, missed: 0 })
+    expect(partsOf(all)).toBe(all.due)
     expect(isClean).toBe(true)
+  })
+
+  test('a job that was at work to the end is behind: what it did not come to waits', () => {
+    const history = new History()
+    did(history, 'r1', 1000, whole)
+    const { all, isClean } = audit([line(1000, { endedAt: 3600 })], history, { nextAt: 2000 })
+    expect(all).toMatchObject({ due: 3, ran: 1, waiting: 2, missed: 0 })
+    expect(partsOf(all)).toBe(all.due)
+    expect(isClean).toBe(true)
+  })
+
+  test('a job that stood still has missed what it did not do', () => {
+    const history = new History()
+    did(history, 'r1', 1000, whole)
+    const { all, isClean } = audit([line(1000, { endedAt: 3400 })], history, { nextAt: 2000 })
+    expect(all).toMatchObject({ due: 3, ran: 1, waiting: 0, missed: 2 })
+    expect(isClean).toBe(false)
+  })
+
+  test('what the store has passed over does not wait any more, however busy the job is', () => {
+    const history = new History()
+    did(history, 'r1', 1000, whole)
+    expect(audit([line(1000, { endedAt: 3600 })], history, { nextAt: 3000 }).all).toMatchObject({ ran: 1, waiting: 1, missed: 1 })
   })
 
   test('skipped, superseded and failed have columns of their own, ranges count one by one', () => {
@@ -131,10 +164,33 @@ describe('the audit', () => {
     expect(isClean).toBe(true)
   })
 
-  test('what ended outside the window counts too, asks by hand do not', () => {
+  test('what came due before the window counts too, asks by hand do not', () => {
+    const history = threeRuns()
+    did(history, 'r1', 200, whole)
+    const lines = [line(200), line(1000), line(2000), line(3000), line(3200, { cause: 'by-hand' })]
+    expect(audit(lines, history).all).toMatchObject({ due: 4, ran: 4 })
+  })
+
+  test('what came due after the window does not count, of no job: a slow one and a quick one have the same number due', () => {
     const history = threeRuns()
     did(history, 'r1', 4000, whole)
-    const lines = [line(1000), line(2000), line(3000), line(4000), line(3200, { cause: 'by-hand' })]
-    expect(audit(lines, history).all).toMatchObject({ due: 4, ran: 4 })
+    const range = line(5000, { untilAt: 6000, count: 2, attempt: 0, end: 'skipped', reason: 'overlap' })
+    expect(audit([line(1000), line(2000), line(3000), line(4000), range], history).all).toMatchObject({ due: 3, ran: 3, skipped: 0 })
+  })
+
+  test('of a range, only what lies in the window counts', () => {
+    const history = new History()
+    did(history, 'r1', 1000, whole)
+    const range = line(2000, { untilAt: 6000, count: 5, attempt: 0, end: 'skipped', reason: 'overlap' })
+    expect(audit([line(1000), range], history).all).toMatchObject({ due: 3, ran: 1, skipped: 2, missed: 0 })
+  })
+
+  test('what ran twice after the window is found all the same', () => {
+    const history = threeRuns()
+    did(history, 'r1', 4000, whole)
+    did(history, 'r9', 4000, whole, 4001)
+    const { all, isClean } = audit([line(1000), line(2000), line(3000), line(4000)], history)
+    expect(all).toMatchObject({ due: 4, ran: 4, twice: 1 })
+    expect(isClean).toBe(false)
   })
 })

@@ -3,6 +3,7 @@ import type { JobRow } from '../../domain/job.ts'
 import type { Instant } from '../../domain/timetable.ts'
 import type { RunView, Store } from '../../store/store.ts'
 import type { Session } from '../session.ts'
+import type { Unsettled } from './audit.ts'
 
 const pageSize = 1000
 const mostPages = 1000
@@ -18,6 +19,17 @@ export async function wholeLedger(session: Session, store: Store): Promise<RunVi
     if (runs.length < pageSize) break
   }
   return lines
+}
+
+/** What has no verdict yet, of each job. */
+export async function unsettledIn(session: Session, store: Store): Promise<Unsettled[]> {
+  const { jobs: rows } = await session.bounded('jobs', () => store.read('jobs', { all: true }))
+  return rows
+    .filter(row => row.parent === null)
+    .map(job => {
+      const own = rows.filter(row => row.id === job.id || row.parent?.id === job.id)
+      return { job: job.name, nextAt: job.nextAt, open: own.flatMap(({ open }) => (open?.cause === '' ? [open.scheduledAt] : [])) }
+    })
 }
 
 const lookAgainMs = 200

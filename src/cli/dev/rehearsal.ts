@@ -5,7 +5,7 @@ import type { Ending } from '../../platform/processes.ts'
 import { systemClock, systemRandom } from '../../platform/system.ts'
 import { compileSchedule } from '../../schedule/index.ts'
 import { StoreClock } from '../../scheduler/store-clock.ts'
-import type { Store } from '../../store/store.ts'
+import type { RunView, Store } from '../../store/store.ts'
 import { exitCodes, FailedElsewhere } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { oneLine } from '../text.ts'
@@ -14,7 +14,7 @@ import { type Audit, auditOf } from './audit.ts'
 import { Fleet } from './fleet.ts'
 import { History } from './history.ts'
 import { Killer, longestBiteMs } from './killer.ts'
-import { settled, wholeLedger } from './ledger.ts'
+import { settled, unsettledIn, wholeLedger } from './ledger.ts'
 import type { FromReplica } from './messages.ts'
 import type { DevPlan } from './plan.ts'
 import { Screen } from './screen.ts'
@@ -69,21 +69,23 @@ export class Rehearsal {
     try {
       await this.#session.bounded('migrate', () => this.#store.migrate('apply'), 60_000)
       const stopping = this.#untilStopped()
-      await this.#storeNow()
+      const begun = await this.#storeNow()
       this.#screen.header(this.#plan, this.#store.location)
       const isUp = new Promise<void>((resolve, reject) => {
         this.#firstUp = failure => (failure === null ? resolve() : reject(failure))
       })
       this.#fleet.start()
       await Promise.race([isUp, stopping])
-      const from = await this.#storeNow()
+      const up = await this.#storeNow()
       this.#killer.start()
       await stopping
       this.#killer.stop()
       const until = await this.#storeNow()
       await this.#stop(until)
-      const audit = await this.#audit(from, until)
-      this.#screen.audit(audit, { forMs: until - from, kills: this.#kills, look: this.#plan.look })
+      const lines = await wholeLedger(this.#session, this.#store)
+      const from = startOf(lines, begun, up)
+      const audit = await this.#audit(from, until, lines)
+      this.#screen.audit(audit, { from, until, kills: this.#kills, look: this.#plan.look })
       return audit.isClean ? exitCodes.ok : exitCodes.difference
     } finally {
       await this.#fleet.stop(drainLimitMs)
@@ -117,10 +119,10 @@ export class Rehearsal {
     await this.#fleet.stop(drainLimitMs)
   }
 
-  async #audit(from: Instant, until: Instant): Promise<Audit> {
+  async #audit(from: Instant, until: Instant, lines: readonly RunView[]): Promise<Audit> {
     const jobs = this.#plan.own.declared.map(({ name, definition }) => ({ name, schedule: definition.schedule }))
-    const lines = await wholeLedger(this.#session, this.#store)
-    return auditOf({ jobs, from, until, lines, runs: this.#history.runs, compile: compileSchedule })
+    const unsettled = await unsettledIn(this.#session, this.#store)
+    return auditOf({ jobs, from, until, unsettled, lines, runs: this.#history.runs, compile: compileSchedule })
   }
 
   async #storeNow(): Promise<Instant> {
@@ -199,4 +201,10 @@ export class Rehearsal {
   #idOf(label: string): string {
     return this.#ids.get(label) ?? label
   }
+}
+
+/** A replica may run something before it tells that it is up, and then all jobs were declared. Just before that, else when it was up. */
+function startOf(lines: readonly RunView[], begun: Instant, up: Instant): Instant {
+  const early = lines.filter(({ cause, scheduledAt }) => cause === '' && scheduledAt > begun)
+  return early.reduce((from, { scheduledAt }) => Math.min(from, scheduledAt - 1), up)
 }

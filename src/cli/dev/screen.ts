@@ -9,6 +9,15 @@ import { lineOf, type ToldLine, textOf } from '../told-line.ts'
 import type { Audit, Tally } from './audit.ts'
 import type { DevPlan } from './plan.ts'
 
+/** What an audit is about. */
+export interface AuditOf {
+  readonly from: Instant
+  readonly until: Instant
+  readonly kills: number
+  /** The command that shows each attempt. */
+  readonly look: string
+}
+
 /** What `onetick dev` shows: a header, a line for what happens, an audit. */
 export class Screen {
   readonly #out: Output
@@ -84,9 +93,10 @@ export class Screen {
     this.#out.hint(text)
   }
 
-  audit({ jobs, all, isClean }: Audit, of: { readonly forMs: number; readonly kills: number; readonly look: string }): void {
+  audit({ jobs, all, isClean }: Audit, of: AuditOf): void {
+    const { from, until, kills } = of
     if (this.#out.isJson) {
-      this.#out.json({ event: 'audit', clean: isClean, forMs: of.forMs, kills: of.kills, all, jobs }, 'line')
+      this.#out.json({ event: 'audit', clean: isClean, from: iso(from), until: iso(until), forMs: until - from, kills, all, jobs }, 'line')
       return
     }
     const shown = columns.filter(({ always, what }) => always || all[what] > 0)
@@ -98,7 +108,8 @@ export class Screen {
       ],
       rows,
     )
-    this.#out.hint(`\n${this.#out.paint('strong', `Audit of ${lengthText(of.forMs)}, ${killsText(of.kills)}`)}\n`)
+    this.#out.hint(`\n${this.#out.paint('strong', `Audit of ${lengthText(until - from)}, ${killsText(kills)}`)}`)
+    this.#out.hint(`What came due until the stop at ${this.#times.clock(until)}; what came due later is not counted.\n`)
     this.#out.hint(`  ${this.#out.paint('quiet', laid.head)}`)
     for (const row of laid.rows) this.#out.hint(`  ${row}`)
     this.#out.hint('')
@@ -106,6 +117,7 @@ export class Screen {
     this.#out.line(this.#out.paint(isClean ? 'good' : 'bad', verdictOf(all, isClean)))
     if (all.repeated > 0) this.#out.hint(repeatedText)
     if (all.unfinished > 0) this.#out.hint(unfinishedText)
+    if (all.waiting > 0) this.#out.hint(waitingText)
     this.#out.hint(`\nEach attempt: ${of.look}`)
   }
 
@@ -128,6 +140,7 @@ const columns: readonly { readonly what: keyof Tally; readonly title: string; re
   { what: 'skipped', title: 'skipped' },
   { what: 'superseded', title: 'superseded' },
   { what: 'unfinished', title: 'unfinished' },
+  { what: 'waiting', title: 'waiting' },
   { what: 'twice', title: 'twice', always: true },
   { what: 'missed', title: 'missed', always: true },
   { what: 'takenOver', title: 'taken over', always: true },
@@ -137,6 +150,8 @@ const columns: readonly { readonly what: keyof Tally; readonly title: string; re
 const repeatedText =
   'Repeated: the kill came after the work was done and before the store heard of it. That no lock can prevent; fence and transactions can.'
 const unfinishedText = 'Unfinished: stopped with their replica. Another start would go on with them.'
+const waitingText =
+  'Waiting: due, and not begun before the replicas stopped, as the run before still had the job. Another start would see to them.'
 
 function verdictOf({ due, ran, repeated }: Tally, isClean: boolean): string {
   if (!isClean) return '✗ What ran is not what was due.'
