@@ -48,9 +48,7 @@ export function contextOf(holding: Holding, owner: string, store: Store): JobCon
     data: row.definition.data,
     takenOverFrom: takenOverFrom(holding),
     lastCheckpoint: open.checkpoint,
-    get signal() {
-      return holding.signal
-    },
+    signal: holding.signal,
     checkpoint: async value => {
       const text = JSON.stringify(value) ?? 'null'
       if (text.length > maxCheckpointBytes)

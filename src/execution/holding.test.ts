@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { HandClock } from '../../test/kit/hand-clock.ts'
 import { runningRow } from '../../test/kit/rows.ts'
@@ -24,11 +25,38 @@ test('a renewal moves the deadline on; an older one that arrives late does not m
   expect(holding.signal.aborted).toBe(true)
 })
 
-test('a holder whose loop was blocked meets the aborted signal at its first look', () => {
+test.each<[string, (signal: AbortSignal) => unknown]>([
+  ['aborted', signal => signal.aborted],
+  ['reason', signal => signal.reason !== undefined],
+  ['throwIfAborted', signal => threw(() => signal.throwIfAborted())],
+])('a handler that kept the signal, and whose loop was blocked, meets it aborted at its first look: %s', (_, look) => {
+  const clock = new HandClock()
+  const { signal } = new Holding(runningRow(), 1000, clock)
+  const told: string[] = []
+  signal.addEventListener('abort', () => told.push('abort'))
+  clock.block(999)
+  expect(look(signal)).toBe(false)
+  clock.block(1)
+  expect(look(signal)).toBe(true)
+  expect(told).toEqual(['abort'])
+  expect(signal).toBeInstanceOf(AbortSignal)
+})
+
+test('what the platform does with a signal, it does with this one', async () => {
+  const clock = new HandClock()
+  const { signal } = new Holding(runningRow(), 1000, clock)
+  clock.block(1000)
+  await expect(sleep(10_000, null, { signal })).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(fetch('http://localhost:1', { signal })).rejects.toMatchObject({ code: 'ONETICK_LEASE_LOST' })
+  expect(AbortSignal.any([signal]).aborted).toBe(true)
+})
+
+test('the signal of a run that is over is left as it was', () => {
   const clock = new HandClock()
   const holding = new Holding(runningRow(), 1000, clock)
+  holding.release()
   clock.block(5000)
-  expect(holding.signal.aborted).toBe(true)
+  expect(holding.signal.aborted).toBe(false)
 })
 
 test('the first reason to stop is the one that stands', async () => {
@@ -44,3 +72,12 @@ test('a released holding leaves no timer behind', () => {
   new Holding(runningRow(), 1000, clock).release()
   expect(clock.waiting).toBe(0)
 })
+
+function threw(body: () => void): boolean {
+  try {
+    body()
+    return false
+  } catch {
+    return true
+  }
+}

@@ -2,6 +2,7 @@ import type { Cancel, Clock } from '../domain/clock.ts'
 import { OnetickError } from '../domain/errors.ts'
 import type { JobRow } from '../domain/job.ts'
 import type { Instant } from '../domain/timetable.ts'
+import { watchfulSignal } from './watchful-signal.ts'
 
 /** Why a run was told to stop. */
 export type AbortReason = 'leaseLost' | 'cancelled' | 'superseded' | 'draining'
@@ -23,9 +24,12 @@ export class Holding {
   row: JobRow
   readonly #clock: Clock
   readonly #controller: AbortController = new AbortController()
+  /** Aborted no later than the first time anybody looks after the deadline, also where the loop was blocked at it. */
+  readonly signal: AbortSignal
   #deadlineMs: number
   #cancelTimer: Cancel = () => undefined
   #abortReason: AbortReason | null = null
+  #isOver = false
   /** The store said so: nothing this holder writes is taken any more. */
   isLost = false
   /** The handler has been called and has not ended. */
@@ -37,13 +41,10 @@ export class Holding {
     this.row = row
     this.#clock = clock
     this.#deadlineMs = deadlineMs
+    this.signal = watchfulSignal(this.#controller, () => {
+      if (!this.#isOver && !this.isTrusted()) this.abort('leaseLost')
+    })
     this.#watch()
-  }
-
-  /** Aborted no later than the first time anybody looks after the deadline, also where the loop was blocked at it. */
-  get signal(): AbortSignal {
-    if (!this.isTrusted()) this.abort('leaseLost')
-    return this.#controller.signal
   }
 
   get abortReason(): AbortReason | null {
@@ -78,6 +79,7 @@ export class Holding {
 
   /** The holding is over: its deadline no longer matters. */
   release(): void {
+    this.#isOver = true
     this.#cancelTimer()
   }
 

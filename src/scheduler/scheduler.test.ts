@@ -82,6 +82,16 @@ test('each occurrence is started within a few milliseconds of its instant, by on
   expect((await fleet.ledger()).map(line => line.end)).toEqual(starts.map(() => 'succeeded'))
 })
 
+test('a machine that was suspended in the quiet before an instant is on time within a poll', async () => {
+  const replica = await fleet.start({ schedule: 'every 10s' }, () => undefined)
+  const started = heard(replica, 'started')
+  await fleet.clock.pass(10_500)
+  fleet.clock.suspend(8000)
+  await fleet.clock.pass(9000)
+  expect(started.map(({ scheduledAt }) => scheduledAt % 100_000)).toEqual([10_000, 20_000])
+  expect(started[1]?.lateMs).toBeLessThanOrEqual(500)
+})
+
 test('a handler that throws is tried again after its back-off, then failed; the next occurrence is unaffected', async () => {
   let calls = 0
   await fleet.start({ schedule: 'every 1m', retries: 2, backoff: '1s' }, () => {

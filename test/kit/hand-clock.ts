@@ -3,7 +3,7 @@ import type { Cancel, Clock, Random } from '../../src/domain/clock.ts'
 /** Time that moves when the test says so. */
 export class HandClock implements Clock {
   #nowMs = 0
-  readonly #timers: Set<{ readonly atMs: number; readonly callback: () => void }> = new Set()
+  readonly #timers: Set<{ atMs: number; readonly callback: () => void }> = new Set()
   readonly #wallOffsetMs: number
 
   constructor(wallOffsetMs = 1_800_000_000_000) {
@@ -42,6 +42,12 @@ export class HandClock implements Clock {
     }
     this.#nowMs = untilMs
     await settled()
+  }
+
+  /** The machine sleeps for `ms`: its timers stand still meanwhile, and each fires as much later. */
+  suspend(ms: number): void {
+    this.#nowMs += ms
+    for (const timer of this.#timers) timer.atMs += ms
   }
 
   /** The loop stands still for `ms`: nothing fires until it goes on. */
