@@ -25,11 +25,11 @@ test('a renewal moves the deadline on; an older one that arrives late does not m
   expect(holding.signal.aborted).toBe(true)
 })
 
-test.each<[string, (signal: AbortSignal) => unknown]>([
-  ['aborted', signal => signal.aborted],
-  ['reason', signal => signal.reason !== undefined],
-  ['throwIfAborted', signal => threw(() => signal.throwIfAborted())],
-])('a handler that kept the signal, and whose loop was blocked, meets it aborted at its first look: %s', (_, look) => {
+test.each<(signal: AbortSignal) => unknown>([
+  signal => signal.aborted,
+  signal => signal.reason !== undefined,
+  signal => threw(() => signal.throwIfAborted()),
+])('a handler that kept the signal, and whose loop was blocked, meets it aborted at its first look', look => {
   const clock = new HandClock()
   const { signal } = new Holding(runningRow(), 1000, clock)
   const told: string[] = []
