@@ -139,10 +139,13 @@ function settlePlan(book: Book, owner: string, row: JobRow, item: PlanSettlement
   }
 }
 
-/** A plan that was written down, its reply lost: the extra row it made is returned again. */
-function plannedBefore(book: Book, owner: string, { rowId, fence, plan }: PlanSettlement): SettleResult {
+/** A plan that was written down, its reply lost: the extra row it made is returned again, unless that has been claimed since. */
+function plannedBefore(book: Book, owner: string, { rowId, fence, claimId, plan }: PlanSettlement): SettleResult {
   const child = book.childOf(rowId, fence)
-  if (child?.lease?.owner === owner) return { kind: 'granted', grant: grantOf(book, child) }
+  const lease = child?.lease
+  if (child !== undefined && lease?.owner === owner && lease.claimId === claimId && lease.mayStart) {
+    return { kind: 'granted', grant: grantOf(book, child) }
+  }
   return { kind: plan.lines.some(line => book.isSettled({ ...line, rowId, fence })) ? 'already' : 'lost' }
 }
 

@@ -65,6 +65,17 @@ export function overlapping(subject: Subject): void {
       expect((await arena.row()).lease).toBe(null)
     })
 
+    test('allowed: a plan repeated after its extra row ran out and was claimed again finds it lost', async arena => {
+      await arena.due({ policy: { ...allow, maxAttempts: 1 } })
+      const { grant, plan, result } = await arena.planned()
+      if (result.kind !== 'granted') throw new Error(result.kind)
+      await arena.renew({ owner: 'a', rowId: result.grant.row.id, fence: result.grant.row.fence }, 1)
+      await arena.until((await arena.children())[0]!.dueAt + 1)
+      const again = await arena.grant()
+      expect(again.row).toMatchObject({ id: result.grant.row.id, lease: { owner: 'a', mayStart: false } })
+      expect(await arena.settle(planSettlement(grant, plan))).toEqual({ kind: 'lost' })
+    })
+
     test('allowed: a lost claim finds the extra row that its plan made', async arena => {
       await arena.due({ policy: allow })
       const { result } = await arena.planned({ claimId: 'lost' })

@@ -10,6 +10,7 @@ export const corpus: readonly { readonly seed: number; readonly found: string }[
   { seed: 209953, found: 'S7: the same' },
   { seed: 210592, found: 'S7: the same' },
   { seed: 203593, found: 'S7: the same, after a suspension' },
+  { seed: 337482, found: 'S5: such a plan found its extra row after the same replica had claimed it anew, only to be planned, and started it' },
   { seed: 208409, found: 'L1: in its quiet sleep, a machine that had been suspended went on sleeping for as long' },
   { seed: 235872, found: 'a machine that was suspended is in step again once the store has answered' },
   { seed: 9, found: 'an edit after a skip ahead begins behind what was skipped' },

@@ -662,7 +662,8 @@ function decoyOf({ id, ...made }: JobRow): Omit<JobRow, 'id'> {
   return {
     ...made,
     fence: made.fence - 1,
-    lease: { owner: me, claimId: 'c0', mayStart: false },
+    lease: { owner: me, claimId: id % 3 === 0 ? 'c0' : 'c9', mayStart: id % 2 === 0 },
+    open: { cause: '', scheduledAt: made.nextAt, openedAt: made.nextAt, attempt: 1, failures: 0, checkpoint: null },
     asked: 0,
     parent: { id, fence: made.fence - 2 },
   }

@@ -194,7 +194,7 @@ left join granted j on j.planned = g.id`
  * S7: what became of plans whose lease is gone: the extra rows they made, and which of their lines stand in the ledger. Asked in a statement
  * of its own, which sees what the first one's locks waited for.
  *
- * $1 owner; of each $2 row, $3 fence; of each line $4 plan, $5 cause, $6 instant; $7 namespace.
+ * $1 owner; of each $2 row, $3 fence, $8 claim id; of each line $4 plan, $5 cause, $6 instant; $7 namespace.
  */
 export const plannedBeforeSql = (t: Tables): string => `
 with line as materialized (
@@ -227,7 +227,7 @@ select i.n,
        j.due_at, j.fence, j.owner, j.claim_id, j.may_start, j.acquired_at,
        j.busy_from, j.busy_until, j.held_from, j.held_until, j.paused_at, j.paused_until, j.paused_by, j.paused_why,
        j.removed_at, j.asked, j.last_cause, j.last_at, j.last_owner, j.ended_at, j.cancel_fence, j.parent, j.parent_fence
-from unnest($2::bigint[], $3::bigint[]) with ordinality as i (row_id, fence, n)
+from unnest($2::bigint[], $3::bigint[], $8::text[]) with ordinality as i (row_id, fence, claim_id, n)
 left join lateral (
   select *
   from ${t.jobs} j
@@ -235,4 +235,6 @@ left join lateral (
     and j.parent_fence = i.fence
   limit 1
 ) j on j.owner = $1
+  and j.claim_id = i.claim_id
+  and j.may_start
   and j.namespace = $7`

@@ -53,6 +53,7 @@ export function planSettling(
         texts(written, ({ cause }) => cause),
         numbers(written, ({ scheduledAt }) => scheduledAt),
         database.namespace,
+        texts(unsure, ({ item }) => item.claimId),
       ])
       for (const values of before) {
         const plan = unsure[Number(values[0]) - 1]
