@@ -10,10 +10,12 @@ export function migrating(subject: Subject): void {
     test('on a store that is up to date does nothing, planned or applied, ten at once', async arena => {
       const row = await arena.job()
       const plan = await arena.store.migrate('plan')
-      expect(plan).toEqual({ from: plan.to, to: plan.to, statements: [] })
+      expect(plan.from).toBe(plan.to)
+      // the grants for another user, where a store has any
+      expect(plan.statements.filter(statement => !statement.startsWith('-- grant'))).toEqual([])
       const stores = await Promise.all(Array.from({ length: 10 }, () => arena.connect()))
       const done = await Promise.all(stores.map(store => store.migrate('apply')))
-      for (const { from, to, statements } of done) expect({ from, to, statements }).toEqual(plan)
+      for (const migration of done) expect(migration).toEqual({ from: plan.to, to: plan.to, statements: [] })
       expect(await arena.row()).toEqual(row)
       expect((await arena.store.read('status', {})).schemaVersion).toBe(plan.to)
     })

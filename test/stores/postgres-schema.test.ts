@@ -51,8 +51,9 @@ describe.skipIf(!chosenStores.includes('postgres'))('the schema in PostgreSQL', 
     expect(plan).toMatchObject({ from: 0, to: 2 })
     expect((await client.query('select from pg_namespace where nspname = $1', [schema])).rowCount).toBe(0)
     await client.query(plan.statements.map(statement => `${statement};`).join('\n'))
-    expect(await store.migrate('plan')).toEqual({ from: 2, to: 2, statements: [] })
-    expect(plan.statements.filter(statement => statement.startsWith('-- grant'))).toHaveLength(3)
+    const grants = plan.statements.filter(statement => statement.startsWith('-- grant'))
+    expect(grants).toHaveLength(3)
+    expect(await store.migrate('plan')).toEqual({ from: 2, to: 2, statements: grants })
     await useIt(store)
   })
 

@@ -23,8 +23,8 @@ export async function migrate(database: Database, mode: 'plan' | 'apply'): Promi
   const from = await versionOf(ask, tables)
   const to = Math.max(from, latest)
   if (mode === 'plan') {
-    const statements = await missing(ask, tables, from)
-    return { from, to, statements: statements.length === 0 ? [] : [...statements, ...grants(tables)] }
+    // the grants also where nothing is missing: another user may come later than the tables
+    return { from, to, statements: [...(await missing(ask, tables, from)), ...grants(tables)] }
   }
   // nothing to do needs no right to do it
   return from === to ? { from, to, statements: [] } : apply(database)
