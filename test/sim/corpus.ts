@@ -13,6 +13,7 @@ export const corpus: readonly { readonly seed: number; readonly found: string }[
   { seed: 337482, found: 'S5: such a plan found its extra row after the same replica had claimed it anew, only to be planned, and started it' },
   { seed: 208409, found: 'L1: in its quiet sleep, a machine that had been suspended went on sleeping for as long' },
   { seed: 235872, found: 'a machine that was suspended is in step again once the store has answered' },
+  { seed: 403430, found: 'a store that lost its last writes brings an older lease back, and its holder plans under it' },
   { seed: 9, found: 'an edit after a skip ahead begins behind what was skipped' },
   { seed: 22, found: 'a plan made again later may open what came due meanwhile' },
   { seed: 369, found: 'a job’s own row and its extra row may carry equal fences' },
