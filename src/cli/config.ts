@@ -1,9 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { OnetickError, quoted } from '../domain/errors.ts'
-import type { Onetick } from '../scheduler/onetick.ts'
+import { systemClock } from '../platform/system.ts'
+import { Onetick } from '../scheduler/onetick.ts'
 import { locatedConfigError, locatedSyntaxError } from './config-error.ts'
+import { isOnetickError, LocatedError, usage } from './failure.ts'
+import { startsItself, supervised } from './loading.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** What a config file holds: the instance, or (JSON) only where the store is. */
@@ -15,12 +19,17 @@ const names = ['onetick.config.ts', 'onetick.config.js', 'onetick.config.mjs', '
 
 /** Files that Node cannot load by itself on every release we support. */
 const typescript = /\.[cm]?ts$/
+const readable = /\.([cm]?[jt]s|json)$/
 
 /** The file named, else the one that stands in the folder; null: there is none. Throws `ONETICK_CONFIG_MISSING` for a name that leads nowhere. */
 export function findConfig(named: string | undefined, folder: string): string | null {
   if (named !== undefined) {
+    if (named === '') throw usage('--config is empty.', 'Name a file after it.')
     const path = resolve(folder, named)
     if (!existsSync(path)) throw noFile(named)
+    if (!statSync(path).isFile()) throw new OnetickError('ONETICK_CONFIG', `${quoted(named)} is not a file.`, { remedy: nameOne })
+    if (!readable.test(path))
+      throw new OnetickError('ONETICK_CONFIG', `${quoted(named)} is of a kind that cannot be loaded.`, { remedy: nameOne })
     return path
   }
   const found = names.map(name => resolve(folder, name)).filter(path => existsSync(path))
@@ -30,6 +39,8 @@ export function findConfig(named: string | undefined, folder: string): string | 
   }
   return found[0] ?? null
 }
+
+const nameOne = 'Name a .ts, .js, .mjs, .cjs or .json file after --config.'
 
 function noFile(named: string): OnetickError {
   return new OnetickError('ONETICK_CONFIG_MISSING', `There is no file ${quoted(named)}.`, { remedy: 'Correct the name after --config.' })
@@ -44,31 +55,52 @@ export function missingConfig(folder: string): OnetickError {
   return new OnetickError('ONETICK_CONFIG_MISSING', `There is no onetick.config.{ts,js,mjs,json} in ${quoted(folder)}.`)
 }
 
-/** Throws an error that says in which line of the file it lies, where that can be known. */
-export async function loadConfig(path: string): Promise<Config> {
+/**
+ * Throws an error that says in which line of the file it lies, where that can be known. `onExit` hears of one that ends the
+ * process, for which there is no other way.
+ */
+export async function loadConfig(path: string, onExit: (error: Error) => void): Promise<Config> {
   if (path.endsWith('.json')) return { kind: 'settings', path, settings: readSettings(path) }
-  const exported = await load(path)
+  const exported = await load(path, onExit)
   const onetick = [exported['default'], exported['onetick']].find(isOnetick)
   if (onetick === undefined) throw notExported(path, exported)
-  if (isStarted(onetick)) {
-    throw new OnetickError('ONETICK_CONFIG', `${shortPath(path)} starts its instance.`, {
-      remedy: 'Export it unstarted; the command starts it.',
-    })
-  }
+  if (isStarted(onetick)) throw new LocatedError(shortPath(path), startsItself())
+  // commands work with copies; this one is not to start beside them later on
+  onetick.start = () => Promise.reject(startsItself())
   return { kind: 'instance', path, onetick }
 }
 
-async function load(path: string): Promise<Record<string, unknown>> {
+async function load(path: string, onExit: (error: Error) => void): Promise<Record<string, unknown>> {
   const frames = Error.stackTraceLimit
   // deep enough to reach the user's line below our own frames
   Error.stackTraceLimit = 100
   try {
-    return typescript.test(path) ? await loadTypescript(path) : ((await import(pathToFileURL(path).href)) as Record<string, unknown>)
+    const classes = [...new Set([Onetick, ...(await classSeenBy(path))])]
+    return await supervised(() => loadModule(path), { classes, onExit: error => onExit(locatedConfigError(path, error)) })
   } catch (error) {
     if (error instanceof SyntaxError) throw await locatedSyntaxError(path, error)
     throw locatedConfigError(path, error)
   } finally {
     Error.stackTraceLimit = frames
+  }
+}
+
+async function loadModule(path: string): Promise<Record<string, unknown>> {
+  const exported = typescript.test(path)
+    ? await loadTypescript(path)
+    : ((await import(pathToFileURL(path).href)) as Record<string, unknown>)
+  // what it left to itself comes to light in the loop's next turn
+  await new Promise<void>(resolve => systemClock.after(0, resolve))
+  return exported
+}
+
+/** A command that is installed elsewhere is another copy of the package than the one that the config imports. */
+async function classSeenBy(path: string): Promise<readonly (typeof Onetick)[]> {
+  try {
+    const seen = (await import(pathToFileURL(createRequire(path).resolve('onetick')).href)) as { readonly Onetick: typeof Onetick }
+    return [seen.Onetick]
+  } catch {
+    return []
   }
 }
 
@@ -107,4 +139,13 @@ function notExported(path: string, exported: Record<string, unknown>): OnetickEr
 export function shortPath(path: string): string {
   const near = relative(process.cwd(), path)
   return near === '' || near.startsWith(`..${sep}..`) || isAbsolute(near) ? path : near
+}
+
+/** For what the config says and only shows when it is used. */
+export function blaming<T>(path: string, use: () => T): T {
+  try {
+    return use()
+  } catch (error) {
+    throw isOnetickError(error) ? new LocatedError(shortPath(path), error) : error
+  }
 }

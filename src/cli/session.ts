@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
-import { OnetickError } from '../domain/errors.ts'
+import { OnetickError, quoted } from '../domain/errors.ts'
+import { checkName } from '../domain/name.ts'
 import { systemClock } from '../platform/system.ts'
 import { bounded } from '../scheduler/bounded.ts'
 import type { Onetick, OnetickOptions } from '../scheduler/onetick.ts'
 import { openStore } from '../store/open.ts'
 import type { Readings, Store } from '../store/store.ts'
-import { type Config, findConfig, loadConfig, missingConfig } from './config.ts'
+import { blaming, type Config, findConfig, loadConfig, missingConfig } from './config.ts'
+import { failureOf } from './failure.ts'
 import { Output } from './output.ts'
 import { settingsOnly } from './settings.ts'
+import { printable } from './text.ts'
 import { hostTimeZone, Times } from './times.ts'
 
 export interface GlobalOptions {
@@ -28,21 +31,20 @@ export class Session {
   readonly options: GlobalOptions
   readonly out: Output
   readonly times: Times
-  #config: Config | null | undefined
-  #store: Store | null = null
+  #config: Promise<Config | null> | null = null
+  #store: Promise<Store> | null = null
 
+  /** Throws `ONETICK_NAME` and `ONETICK_TIME_ZONE`. */
   constructor(options: GlobalOptions) {
+    if (options.namespace !== undefined) checkName('The namespace', options.namespace)
     this.options = options
     this.out = new Output({ json: options.json === true, quiet: options.quiet === true, color: options.color })
     this.times = new Times(options.tz ?? hostTimeZone())
   }
 
-  /** Null: there is none. */
-  async config(): Promise<Config | null> {
-    if (this.#config === undefined) {
-      const path = findConfig(this.options.config, process.cwd())
-      this.#config = path === null ? null : await loadConfig(path)
-    }
+  /** Null: there is none. Loaded once, however many ask. */
+  config(): Promise<Config | null> {
+    this.#config ??= this.#load()
     return this.#config
   }
 
@@ -56,13 +58,17 @@ export class Session {
 
   /** The same under what the command line says. */
   async onetick(overrides: OnetickOptions = {}): Promise<Onetick> {
-    const { onetick } = await this.exported()
-    return onetick.configured({ ...this.#named(isStoreNamed(onetick)), ...overrides })
+    const { path, onetick } = await this.exported()
+    const isOwn = isStoreNamed(onetick)
+    const named = this.#named(isOwn)
+    const configured = onetick.configured({ ...named, ...overrides })
+    if (isOwn && named.store === undefined) blaming(path, () => configured.store)
+    return configured
   }
 
   /** For commands that only look into the store; a config is not needed where the store is named. */
-  async store(): Promise<Store> {
-    this.#store ??= await this.#open()
+  store(): Promise<Store> {
+    this.#store ??= this.#open()
     return this.#store
   }
 
@@ -75,20 +81,42 @@ export class Session {
     return bounded(systemClock, limitMs, what, call)
   }
 
+  /** For people: which jobs are looked at. */
+  async whereabouts(): Promise<string> {
+    const [config, { location }] = [await this.config(), await this.store()]
+    const named = this.options.namespace ?? (config?.kind === 'settings' ? config.settings.namespace : undefined)
+    const isOwn = named === undefined && config?.kind === 'instance'
+    return `${isOwn ? "the config's namespace" : `namespace ${quoted(named ?? 'default')}`} of ${printable(location)}`
+  }
+
   async close(): Promise<void> {
-    await this.#store?.close().catch(() => undefined)
+    await this.#store?.then(store => store.close()).catch(() => undefined)
+  }
+
+  async #load(): Promise<Config | null> {
+    const path = findConfig(this.options.config, process.cwd())
+    return path === null ? null : loadConfig(path, error => this.#endsWith(error))
   }
 
   async #open(): Promise<Store> {
     const config = await this.config()
     if (config?.kind === 'instance') return (await this.onetick()).store
-    const { store, namespace } = { ...config?.settings, ...this.#named(config?.settings.store !== undefined) }
+    const named = this.#named(config?.settings.store !== undefined)
+    const { store, namespace } = { ...config?.settings, ...named }
     if (store === undefined && config === null) {
       throw new OnetickError('ONETICK_CONFIG_MISSING', 'No store was named, and there is no onetick.config.{ts,js,mjs,json} here.', {
         remedy: 'Give --store URL, or set ONETICK_STORE, or run: npx onetick init',
       })
     }
-    return openStore(store, namespace === undefined ? {} : { namespace })
+    const open = (): Store => openStore(store, namespace === undefined ? {} : { namespace })
+    return config !== null && named.store === undefined ? blaming(config.path, open) : open()
+  }
+
+  /** The process is about to end, and not by us. */
+  #endsWith(error: Error): void {
+    const failure = failureOf(error)
+    this.out.fail(failure)
+    process.exitCode = failure.exit
   }
 
   /** `--store`, else ONETICK_STORE. DATABASE_URL is the app's: it stands in only where the config names no store. */
@@ -104,13 +132,12 @@ export function namedStore({ store }: GlobalOptions): string | undefined {
   return store ?? set(process.env['ONETICK_STORE'])
 }
 
-/** Whether the instance itself names a store. */
+/** Whether the instance itself names a store, be it one that there is not. */
 export function isStoreNamed(onetick: Onetick): boolean {
   try {
     return onetick.configured({}).store !== undefined
   } catch (error) {
-    if ((error as Partial<OnetickError>).code === 'ONETICK_STORE_MISSING') return false
-    throw error
+    return (error as Partial<OnetickError>).code !== 'ONETICK_STORE_MISSING'
   }
 }
 

@@ -27,6 +27,13 @@ export const systemClock: Clock = {
   },
 }
 
+/** For what is only of use while the process has something else to do: it does not wait for this. */
+export function afterUnlessDone(delayMs: number, callback: () => void): Cancel {
+  const timer = setTimeout(callback, delayMs)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
 /**
  * S5: Node's monotonic clock stands still while the machine is suspended, its up time does not;
  * whichever has gone further is what has elapsed.

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../house/files.ts'
 import { configWith, type Ended, folderWith, run, runAll } from './command.ts'
 
 const typescript = `import { Onetick, type JobOptions } from 'onetick'
@@ -30,17 +31,35 @@ const faults: readonly (readonly [name: string, text: string, message: string])[
   ['a.ts', `${typescript}onetick.job('typed', every, () => {})\n`, "a.ts:6: ONETICK_NAME_TAKEN: The task 'typed' is defined twice."],
   ['a.mjs', configWith("onetick.job('a\\u001b[31m', {}, () => {})"), "a.mjs:3: ONETICK_NAME: The job 'a\\u{1b}[31m' has a control"],
   ['a.mjs', 'export default 42\n', "ONETICK_CONFIG: a.mjs exports 'default', but no Onetick instance."],
-  ['a.mjs', configWith('await onetick.start()', "{ store: 'memory:' }"), 'ONETICK_CONFIG: a.mjs starts its instance.'],
+  ['a.mjs', configWith('await onetick.start()'), 'a.mjs:3: ONETICK_CONFIG: It starts its instance. Export it unstarted'],
+  ['a.mjs', configWith('onetick.start().then(() => process.exit())'), 'a.mjs:3: ONETICK_CONFIG: It starts its instance.'],
+  ['a.ts', `${typescript}void onetick.start()\n`, 'a.ts:6: ONETICK_CONFIG: It starts its instance.'],
+  [
+    'a.mjs',
+    configWith("const other = new Onetick({ store: 'sqlite:./other.db' })\nother.start()"),
+    'a.mjs:4: ONETICK_CONFIG: It starts its',
+  ],
+  ['a.mjs', configWith('await new Promise(() => {})'), 'a.mjs: ONETICK_CONFIG: It never finishes loading. Something awaited at its top'],
+  ['a.ts', `${typescript}await new Promise(() => {})\n`, 'a.ts: ONETICK_CONFIG: It never finishes loading.'],
+  ['a.mjs', configWith('process.exit(0)'), 'a.mjs:3: ONETICK_CONFIG: It ends the process. Take process.exit() out'],
+  ['a.ts', `${typescript}process.exit()\n`, 'a.ts:6: ONETICK_CONFIG: It ends the process.'],
+  ['a.mjs', configWith("Promise.reject(new Error('left alone'))"), 'a.mjs:3: ONETICK_CONFIG: It throws: Error: left alone.'],
+  ['a.mjs', configWith('', "{ store: 'memory:', concurrency: 0 }"), "a.mjs:2: ONETICK_OPTION: concurrency is '0'"],
+  ['a.mjs', configWith('', "{ store: 'memory:', lease: '1' }"), "a.mjs:2: ONETICK_DURATION: lease is '1'"],
+  ['a.mjs', configWith('', "{ stroe: 'memory:' }"), "a.mjs:2: ONETICK_OPTION: Onetick has an option 'stroe'"],
+  ['a.mjs', configWith('', "{ namespace: '' }"), 'a.mjs:2: ONETICK_NAME: The namespace is empty.'],
   ['a.json', '{\n  "store": "memory:",\n}\n', 'a.json:3: ONETICK_CONFIG: Syntax error: '],
   ['a.json', '{\n  "store": "memory:",\n  "jobs": {}\n}\n', 'a.json:3: ONETICK_CONFIG: It has jobs, but JSON cannot hold their handlers.'],
   ['a.json', '{\n  "shop": "memory:"\n}\n', "a.json:2: ONETICK_CONFIG: It has a field 'shop' that does not exist."],
   ['a.json', '{ "store": "memory:" }\n', 'ONETICK_CONFIG: a.json names a store, but declares no jobs.'],
 ]
 
-let ended: readonly Ended[] = []
+let ended: readonly (Ended & { readonly left: readonly string[] })[] = []
 
 beforeAll(async () => {
-  ended = await runAll(faults.map(([name, text]) => ({ files: { [name]: text }, args: ['check', '--config', name] })))
+  const folders = faults.map(([name, text]) => folderWith({ [name]: text }))
+  const done = await Promise.all(faults.map(([name], at) => run(folders[at]!, ['check', '--config', name])))
+  ended = done.map((end, at) => ({ ...end, left: readdirSync(folders[at]!).sort() }))
 })
 
 describe('check', () => {
@@ -75,10 +94,10 @@ if (native.OnetickError !== OnetickError) throw new Error('two copies')
   })
 
   test.each(faults.map((fault, at) => [...fault, at] as const))(
-    '%s: %j is told with its place and what to do',
-    (_name, _text, message, at) => {
-      const { code, stdout, stderr } = ended[at]!
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    '%s: %j is told with its place and what to do, and leaves nothing behind',
+    (name, _text, message, at) => {
+      const { code, stdout, stderr, left } = ended[at]!
+      expect({ code, stdout, left }).toEqual({ code: 2, stdout: '', left: [name, 'node_modules'] })
       expect(stderr.startsWith(message), stderr).toBe(true)
       expect(stderr.trimEnd().split('\n')).toHaveLength(1)
     },
@@ -101,6 +120,49 @@ if (native.OnetickError !== OnetickError) throw new Error('two copies')
     expect(JSON.parse(empty.stdout)).toMatchObject({ problems: [{ code: 'ONETICK_CONFIG' }, { code: 'ONETICK_STORE_MISSING' }] })
     expect(empty.code).toBe(0)
     expect(strict.code).toBe(2)
+  })
+
+  test('a store that there is not is an error of the file, of all commands', async () => {
+    const files = { 'a.mjs': configWith("onetick.job('a', {}, () => {})", "{ store: 'redis://u:s3cret@h' }") }
+    const message = "a.mjs: ONETICK_STORE_URL: A store URL that starts with 'redis:' is not known."
+    const [checked, json, ...others] = await runAll(
+      [['check'], ['check', '--json'], ['list'], ['start'], ['dev'], ['migrate']].map(args => ({
+        files,
+        args: [...args, '--config', 'a.mjs'],
+      })),
+    )
+    expect(checked).toMatchObject({ code: 2, stdout: expect.stringContaining(`\nerror: ${message}`) })
+    expect(JSON.parse(json!.stdout)).toMatchObject({ problems: [{ severity: 'error', code: 'ONETICK_STORE_URL' }] })
+    for (const { code, stderr } of others) expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+  })
+
+  test('a config that waits for ever, ends the process or starts its instance passes no command', async () => {
+    const fatal = ['await new Promise(() => {})', 'process.exit(0)', 'await onetick.start()']
+    const calls = [['list'], ['runs', '--json'], ['start'], ['dev', '--for', '1s'], ['next', 'a']]
+    const all = fatal.flatMap(line => calls.map(args => ({ line, args })))
+    const ends = await Promise.all(
+      all.map(async ({ line, args }) => {
+        const folder = folderWith({ 'onetick.config.mjs': configWith(`onetick.job('a', {}, () => {})\n${line}`) })
+        return { ...(await run(folder, args)), left: readdirSync(folder).sort() }
+      }),
+    )
+    for (const { code, stdout, stderr, left } of ends) {
+      expect({ code, stdout, left }, stderr).toEqual({ code: 2, stdout: '', left: ['node_modules', 'onetick.config.mjs'] })
+      expect(stderr).toMatch(/ONETICK_CONFIG: It (never finishes loading|ends the process|starts its instance)\./)
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    }
+  })
+
+  test('an instance of another copy of the package is not started either', async () => {
+    const folder = folderWith({ 'a.mjs': configWith('await onetick.start()') })
+    const copy = join(folder, 'node_modules/onetick')
+    rmSync(copy)
+    cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+    cpSync(join(root, 'package.json'), join(copy, 'package.json'))
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    const { code, stderr } = await run(folder, ['check', '--config', 'a.mjs'])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^a\.mjs:3: ONETICK_CONFIG: It starts its instance\./) })
+    expect(readdirSync(folder).sort()).toEqual(['a.mjs', 'node_modules'])
   })
 
   test('two configs in one folder are one too many', async () => {
@@ -126,6 +188,28 @@ describe('init', () => {
       code: 2,
       stderr: expect.stringMatching(/^ONETICK_FILE_EXISTS: 'onetick\.config\.mjs' is there already\./),
     })
+  })
+
+  test('it writes the file that --config names, under the namespace that --namespace names', async () => {
+    const folder = folderWith({ 'onetick.config.mjs': 'export default 1' })
+    const args = ['--config', 'my jobs.ts']
+    const { code, stdout } = await run(folder, ['init', ...args, '--namespace', "it's"])
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Wrote my jobs\.ts\.\n[\s\S]+ npx onetick check --config 'my jobs\.ts' /),
+    })
+    expect(readFileSync(join(folder, 'my jobs.ts'), 'utf8')).toContain(String.raw`namespace: 'it\'s' })`)
+    expect((await run(folder, ['check', '--strict', ...args])).code).toBe(0)
+    expect(await run(folder, ['init', ...args])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'my jobs.ts' is there already"),
+    })
+    const nowhere = await run(folder, ['init', '--config', 'gone/a.mjs'])
+    expect(nowhere).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'gone/a.mjs' cannot be written: there is no folder 'gone'."),
+    })
+    expect(readdirSync(folder).sort()).toEqual(['my jobs.ts', 'node_modules', 'onetick.config.mjs'])
   })
 
   test('it writes TypeScript where there is a tsconfig.json', async () => {

@@ -5,6 +5,7 @@ import { systemClock } from '../../platform/system.ts'
 import { assertFires } from '../../schedule/index.ts'
 import type { Declarable } from '../../scheduler/jobs.ts'
 import type { Onetick } from '../../scheduler/onetick.ts'
+import { openStore } from '../../store/open.ts'
 import { shortPath } from '../config.ts'
 import { exitCodes, type Failure, failureOf } from '../failure.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
@@ -21,7 +22,7 @@ export function check(program: Command): void {
 }
 
 const help = `
-Connects to nothing. Each problem is a line: file:line: code: what, and what to do. Exit code 2 where there is one.
+Connects to nothing and starts nothing. Each problem is a line: file:line: code: what, and what to do. Exit code 2 where there is one.
 
 Example:
   onetick check --strict && docker build .
@@ -36,7 +37,8 @@ interface Problem extends Failure {
 async function run(session: Session, { strict = false }: { readonly strict?: boolean }): Promise<number> {
   const { out } = session
   const { path, onetick } = await session.exported()
-  const problems = [...errorsOf(onetick), ...warningsOf(onetick, session)].map(problem => located(problem, path))
+  if (session.options.store !== undefined) await openStore(session.options.store, {}).close()
+  const problems = [...errorsOf(onetick, session), ...warningsOf(onetick, session)].map(problem => located(problem, path))
   const jobs = onetick.declared
   const isBad = problems.some(({ severity }) => strict || severity === 'error')
   if (out.isJson) {
@@ -63,12 +65,23 @@ async function run(session: Session, { strict = false }: { readonly strict?: boo
   return isBad ? exitCodes.usage : exitCodes.ok
 }
 
-function errorsOf(onetick: Onetick): Problem[] {
-  return onetick.declared
+function errorsOf(onetick: Onetick, { options }: Session): Problem[] {
+  const tasks = onetick.declared
     .filter(({ task }) => !onetick.tasks.includes(task))
     .map(({ name, task }) =>
       problem('error', new OnetickError('ONETICK_TASK_UNKNOWN', `The job ${quoted(name)} names the task ${quoted(task)}.`)),
     )
+  return options.store === undefined && isStoreNamed(onetick) ? [...tasks, ...storeOf(onetick)] : tasks
+}
+
+/** Its URL shows only when it is used. */
+function storeOf(onetick: Onetick): Problem[] {
+  try {
+    void onetick.configured({}).store
+    return []
+  } catch (error) {
+    return [problem('error', error)]
+  }
 }
 
 function warningsOf(onetick: Onetick, { options }: Session): Problem[] {

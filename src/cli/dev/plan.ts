@@ -2,7 +2,7 @@ import { type Duration, parseDuration } from '../../domain/duration.ts'
 import { OnetickError } from '../../domain/errors.ts'
 import { systemRandom } from '../../platform/system.ts'
 import type { Onetick } from '../../scheduler/onetick.ts'
-import { shortPath } from '../config.ts'
+import { blaming, shortPath } from '../config.ts'
 import { usage } from '../failure.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
 import { isStoreNamed, namedStore, type Session } from '../session.ts'
@@ -54,7 +54,7 @@ export async function planOf(session: Session, options: DevOptions): Promise<Dev
   const timing = { lease, heartbeat }
   // refuses a schedule that is none before anything is written
   onetick.configured(timing, schedule ?? undefined)
-  const { store, namespace } = storeFor(session, onetick)
+  const { store, namespace } = storeFor(session, path, onetick)
   const own = onetick.configured({ ...timing, namespace, ...(store === null ? {} : { store }) }, schedule ?? undefined)
   if (own.store.kind === 'memory') {
     throw usage("A memory store is its process's own, so replicas would not see each other.", 'Leave --store out, or name a database.')
@@ -79,12 +79,12 @@ function labelsOf({ replicas, basePort }: DevOptions): string[] {
 }
 
 /** DATABASE_URL is not looked at: replicas that get killed have no business in the app's database unless somebody says so. */
-function storeFor(session: Session, onetick: Onetick): { store: string | null; namespace: string } {
+function storeFor(session: Session, path: string, onetick: Onetick): { store: string | null; namespace: string } {
   const namespace = `dev-${systemRandom.id().slice(0, 8)}`
   const store = namedStore(session.options)
   if (store !== undefined) return { store, namespace }
   if (!isStoreNamed(onetick)) return { store: `sqlite:${freshDatabase(process.cwd())}`, namespace: 'default' }
-  if (onetick.configured({ namespace }).store === onetick.configured({ namespace: 'other' }).store) {
+  if (blaming(path, () => onetick.configured({ namespace }).store) === onetick.configured({ namespace: 'other' }).store) {
     throw usage('The config hands in an opened store, whose namespace dev cannot choose.', 'Name a store: --store sqlite:./.onetick/dev.db')
   }
   return { store: null, namespace }

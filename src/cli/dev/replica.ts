@@ -38,7 +38,7 @@ async function run(orders: Orders): Promise<void> {
 }
 
 async function configured({ config, store, namespace, label, schedule, lease, heartbeat }: Orders): Promise<Onetick> {
-  const loaded = await loadConfig(config)
+  const loaded = await loadConfig(config, error => process.stderr.write(`${failureOf(error).message}\n`))
   if (loaded.kind === 'settings') throw settingsOnly(config)
   const overrides = { namespace, replica: label, lease, heartbeat, role: 'all', migrate: false } as const
   return loaded.onetick.configured({ ...overrides, ...(store === null ? {} : { store }) }, schedule ?? undefined, watched)
