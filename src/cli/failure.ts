@@ -22,7 +22,8 @@ export function failureOf(error: unknown): Failure {
     return { code, exit, message: `${oneLine(error.place)}: ${message}`, stack: null }
   }
   if (error instanceof FailedElsewhere) return error.failure
-  if (error instanceof CommanderError) return failureOf(usageError(error))
+  if (error instanceof Misuse) return failureOf(usageError(error.cause, `${error.command} --help`))
+  if (error instanceof CommanderError) return failureOf(usageError(error, '--help'))
   if (isOnetickError(error)) {
     const exit = unreachable.has(error.code) ? exitCodes.unreachable : exitCodes.usage
     // replicas do; a command that was asked once does not
@@ -52,6 +53,18 @@ export class LocatedError extends Error {
   }
 }
 
+/** A command was called with what it does not take. */
+export class Misuse extends Error {
+  readonly command: string
+  override readonly cause: CommanderError
+
+  constructor(command: string, cause: CommanderError) {
+    super(cause.message)
+    this.command = command
+    this.cause = cause
+  }
+}
+
 /** What another process could not do. */
 export class FailedElsewhere extends Error {
   readonly failure: Failure
@@ -66,16 +79,20 @@ export function usage(detail: string, remedy?: string): OnetickError {
   return new OnetickError('ONETICK_USAGE', detail, remedy === undefined ? {} : { remedy })
 }
 
-export function unknownJob(name: string): OnetickError {
-  return new OnetickError('ONETICK_JOB_UNKNOWN', `There is no job ${quoted(name)}.`)
+/** `where`: as `Session.whereabouts` says it. */
+export function unknownJob(name: string, where: string): OnetickError {
+  return new OnetickError('ONETICK_JOB_UNKNOWN', `There is no job ${quoted(name)} in ${where}.`)
 }
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` */
-function usageError({ message }: CommanderError): OnetickError {
+function usageError({ code, message }: CommanderError, help: string): OnetickError {
+  const remedy = `Run: npx onetick ${help}`
+  // `onetick --quiet`, `onetick help nothing`
+  if (code === 'commander.help') return usage('No command was named, or one that does not exist.', remedy)
   const [what = '', suggestion = ''] = message.replace(/^error: /, '').split('\n')
   const mean = /Did you mean (one of )?(.+)\?/.exec(suggestion)?.[2]
   const detail = `${what.charAt(0).toUpperCase()}${what.slice(1)}${/[.?]$/.test(what) ? '' : '.'}`
-  return usage(detail, mean === undefined ? undefined : `Did you mean ${mean}? Run: npx onetick --help`)
+  return usage(detail, mean === undefined ? remedy : `Did you mean ${mean}? ${remedy}`)
 }
 
 const longestMessage = 2000

@@ -11,7 +11,7 @@ const waiting = runningRow({ lease: null, dueAt: 5000 })
 test.each<[string, JobRow, string, string]>([
   ['idle', rowWith(), 'idle', 'idle'],
   ['due', rowWith({ dueAt: 1500 }), 'due', 'due'],
-  ['running', runningRow({ lease: { owner: '8081-0123abcd', claimId: 'c', mayStart: true } }), 'running', 'running on 8081'],
+  ['running', runningRow({ lease: { owner: '8081-0123abcd', claimId: 'c', mayStart: true } }), 'running', 'running on 8081-0123abcd'],
   ['a lease that ran out', runningRow({ dueAt: 1400 }), 'expired', 'held by me, lease ran out'],
   ['waiting for a retry', waiting, 'waiting', 'waits for attempt 2 at 00:00:05'],
   ['paused', rowWith({ pause }), 'paused', 'paused by ann: fire\\u{1b}[2J drill'],

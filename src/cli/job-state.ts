@@ -1,8 +1,7 @@
 import type { JobRow } from '../domain/job.ts'
 import type { Instant } from '../domain/timetable.ts'
-import { oneLine } from './text.ts'
+import { idText, oneLine } from './text.ts'
 import type { Times } from './times.ts'
-import { nameOf } from './told-line.ts'
 
 /** What a job is doing, for people. `expired`: its holder was not heard of in time, and nobody has taken over yet. */
 export interface JobState {
@@ -13,7 +12,7 @@ export interface JobState {
 export function stateOf(row: JobRow, now: Instant): JobState {
   const { lease, open, pause, dueAt } = row
   if (lease !== null) {
-    const owner = nameOf(lease.owner)
+    const owner = idText(lease.owner)
     return dueAt > now ? say('running', `running on ${owner}`) : say('expired', `held by ${owner}, lease ran out`)
   }
   if (row.removedAt !== null) return say('removed', 'removed')

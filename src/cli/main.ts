@@ -10,7 +10,7 @@ import { migrate } from './commands/migrate.ts'
 import { next } from './commands/next.ts'
 import { runs } from './commands/runs.ts'
 import { start } from './commands/start.ts'
-import { exitCodes, failureOf } from './failure.ts'
+import { exitCodes, failureOf, Misuse } from './failure.ts'
 import { Output } from './output.ts'
 import { hushSqliteWarning } from './warnings.ts'
 
@@ -33,6 +33,11 @@ const program = new Command('onetick')
   .addHelpText('after', '\nExit codes: 0 ok · 1 a difference was found · 2 usage or config · 3 store unreachable')
 
 for (const add of [init, start, dev, list, leases, next, runs, check, migrate]) add(program)
+for (const command of program.commands) {
+  command.exitOverride(error => {
+    throw error.exitCode === exitCodes.ok ? error : new Misuse(command.name(), error)
+  })
+}
 
 hushSqliteWarning()
 await main(process.argv)

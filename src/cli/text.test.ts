@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { layOut } from './table.ts'
-import { cut, oneLine, printable, widthOf, withoutPasswords } from './text.ts'
+import { cut, idText, oneLine, printable, widthOf, withoutPasswords } from './text.ts'
 
 test.each([
   ['a\nb\r\nc', 'a\\u{a}b\\u{d}\\u{a}c'],
@@ -50,4 +50,13 @@ test('columns are aligned, whatever stands in them', () => {
     rows,
   )
   expect([laid.head, ...laid.rows]).toEqual(['name      count', '世界          1', 'a long …   1000'])
+})
+
+test('two replicas of one host are told apart, however long its name', () => {
+  const host = 'a-pod-whose-name-is-longer-than-any-column-could-be-7d4b9c-x2x4z'
+  const [first, second] = ['0123abcd', '89ab4567'].map(own => idText(`${host}-${own}`))
+  expect(first).toMatch(/^a-pod-whose-.+…-0123abcd$/)
+  expect(first).toHaveLength(40)
+  expect(second).not.toBe(first)
+  expect(idText('pod-0123abcd')).toBe('pod-0123abcd')
 })

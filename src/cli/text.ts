@@ -20,6 +20,15 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
+const longestId = 40
+const ownPart = 9
+
+/** A replica's id. One that is long loses of its host's name, not of its end, which tells it from others on that host. */
+export function idText(id: string): string {
+  const text = printable(id)
+  return widthOf(text) <= longestId ? text : `${cut(text, longestId - ownPart)}${text.slice(-ownPart)}`
+}
+
 export function padded(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const room = ' '.repeat(Math.max(0, width - widthOf(text)))
   return align === 'left' ? text + room : room + text

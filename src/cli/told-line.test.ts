@@ -24,7 +24,7 @@ test.each<[string, Told, string]>([
   [
     'a takeover',
     { name: 'started', at: 9000, event: { ...run, attempt: 2, lateMs: 4000, takenOverFrom: '8082-0123abcd' } },
-    '00:00:09.000  ↻ took over   A     00:00:05  from 8082, attempt 2',
+    '00:00:09.000  ↻ took over   A     00:00:05  from 8082-0123abcd, attempt 2',
   ],
   [
     'a finish',

@@ -3,7 +3,7 @@ import type { Events } from '../domain/events.ts'
 import type { Reason, RunError } from '../domain/run.ts'
 import type { Instant } from '../domain/timetable.ts'
 import type { Tone } from './output.ts'
-import { cut, oneLine, padded, printable, withoutPasswords } from './text.ts'
+import { cut, idText, oneLine, padded, printable, withoutPasswords } from './text.ts'
 import { lengthText, type Times } from './times.ts'
 import type { Told } from './told.ts'
 
@@ -22,16 +22,17 @@ export interface ToldLine {
 /** Later than this is worth saying. */
 const lateMs = 1000
 
-export function lineOf(told: Told): ToldLine {
-  return { at: told.at, job: '', scheduledAt: null, ...saying(told) }
+/** `named` says what another replica is called. */
+export function lineOf(told: Told, named: (replicaId: string) => string = idText): ToldLine {
+  return { at: told.at, job: '', scheduledAt: null, ...saying(told, named) }
 }
 
 type Saying = Pick<ToldLine, 'sign' | 'word' | 'tone' | 'note'> & Partial<Pick<ToldLine, 'job' | 'scheduledAt'>>
 
-function saying(told: Told): Saying {
+function saying(told: Told, named: (replicaId: string) => string): Saying {
   switch (told.name) {
     case 'started':
-      return started(told.event)
+      return started(told.event, named)
     case 'settled':
       return settled(told.event)
     case 'judged':
@@ -70,10 +71,10 @@ function saying(told: Told): Saying {
   }
 }
 
-function started(event: Events['started']): Saying {
+function started(event: Events['started'], named: (replicaId: string) => string): Saying {
   const { attempt, takenOverFrom } = event
   if (takenOverFrom !== null) {
-    return { sign: '↻', word: 'took over', tone: 'notice', ...occurrence(event), note: `from ${nameOf(takenOverFrom)}, attempt ${attempt}` }
+    return { sign: '↻', word: 'took over', tone: 'notice', ...occurrence(event), note: `from ${named(takenOverFrom)}, attempt ${attempt}` }
   }
   const notes = [attempt > 1 ? `attempt ${attempt}` : '', event.lateMs >= lateMs ? `${lengthText(event.lateMs)} late` : '']
   return { sign: '▸', word: 'claimed', tone: 'plain', ...occurrence(event), note: notes.filter(note => note !== '').join(', ') }
@@ -125,7 +126,7 @@ export function errorText(error: unknown): string {
 
 const longestError = 200
 
-/** `8082` of the replica `8082-1f0c9a3e`: the part that a person gave it. */
+/** `8082` of the replica `8082-1f0c9a3e`: the part that a person gave it, where that tells it from the others. */
 export function nameOf(replicaId: string): string {
   return printable(replicaId.replace(/-[0-9a-f]{8}$/, ''))
 }

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Onetick } from '../../src/index.ts'
 import { openStore } from '../../src/store/open.ts'
-import { folderWith, run, runAll } from './command.ts'
+import { configWith, folderWith, run, runAll } from './command.ts'
 
 const hostile = 'evil\n00:00:00.000  ✓ finished\u001b[2J'
 let home = ''
@@ -106,8 +106,8 @@ describe('what is in the store', () => {
     const { code, stdout } = await run(folderWith(), ['runs', '--store', store])
     expect(code).toBe(0)
     expect(lines(stdout)[0]).toMatch(/^occurrence +job +end +attempt +replica +late +took$/)
-    expect(stdout).toMatch(/ good +succeeded +1 +pod +\d+ ms +\d+ ms$/m)
-    expect(stdout).toMatch(/ bad +failed +1 +pod .+ Error: no 00:00:00\.000 ✓ finished good\\u\{1b\}\[31m$/m)
+    expect(stdout).toMatch(/ good +succeeded +1 +pod-[0-9a-f]{8} +\d+ ms +\d+ ms$/m)
+    expect(stdout).toMatch(/ bad +failed +1 +pod-[0-9a-f]{8} .+ Error: no 00:00:00\.000 ✓ finished good\\u\{1b\}\[31m$/m)
   })
 
   test('runs of one job, and as JSON', async () => {
@@ -122,7 +122,10 @@ describe('what is in the store', () => {
       },
     ])
     const unknown = await run(folderWith(), ['runs', 'nope', '--store', store])
-    expect(unknown).toMatchObject({ code: 2, stderr: "ONETICK_JOB_UNKNOWN: There is no job 'nope'. Run: npx onetick list\n" })
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: `ONETICK_JOB_UNKNOWN: There is no job 'nope' in namespace 'default' of ${store}. Run: npx onetick list\n`,
+    })
   })
 
   test('names and messages from the store can neither forge a line nor steer the terminal', async () => {
@@ -153,6 +156,28 @@ describe('what is in the store', () => {
     expect((JSON.parse(named.stdout) as { leases: object[] }).leases).toHaveLength(4)
     expect(fallback.stdout.length).toBe(named.stdout.length)
     expect(elsewhere).toMatchObject({ code: 0, stdout: expect.stringContaining('npx onetick start') })
+  })
+
+  test('where nothing is, they say where they looked', async () => {
+    const where = `namespace 'typo' of ${store}`
+    const calls = [['list'], ['leases'], ['runs'], ['runs', 'good'], ['next', 'good']]
+    const ends = await Promise.all(calls.map(args => run(folderWith(), [...args, '--store', store, '--namespace', 'typo'])))
+    for (const { code, stdout } of ends.slice(0, 3)) {
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringContaining(`No jobs yet in ${where}.\n--namespace says which one;`),
+      })
+    }
+    for (const { code, stderr } of ends.slice(3)) {
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`There is no job 'good' in ${where}.`) })
+    }
+    const own = folderWith({ 'onetick.config.mjs': configWith('', `{ store: '${store}', namespace: 'own' }`) })
+    expect((await run(own, ['list'])).stdout).toContain(
+      `No jobs yet in the config's namespace of ${store}.\n\nDeclare one in onetick.config.mjs:`,
+    )
+    const json = folderWith({ 'onetick.config.json': JSON.stringify({ store, namespace: 'own' }) })
+    expect((await run(json, ['list'])).stdout).toContain(`No jobs yet in namespace 'own' of ${store}.`)
+    expect((await run(folderWith(), ['list', '--store', 'memory:'])).stdout).toContain("A memory store is its process's own")
   })
 })
 
@@ -192,6 +217,26 @@ describe('migrate', () => {
     expect((await run(folder, args)).stdout).toMatch(/went from schema version 0 to \d+/)
     expect((await run(folder, args)).stdout).toMatch(/is up to date \(schema version \d+\)/)
     expect(JSON.parse((await run(folder, [...args, '--json'])).stdout)).toMatchObject({ store: 'sqlite', applied: false, statements: [] })
-    expect((await run(folder, ['list', '--store', 'sqlite:./new.db'])).stdout).toContain('No jobs in this store yet.')
+    expect((await run(folder, ['list', '--store', 'sqlite:./new.db'])).stdout).toContain("No jobs yet in namespace 'default' of sqlite:")
+  })
+
+  test('where it could not be done, it is not planned either, and nothing is made', async () => {
+    const folder = folderWith()
+    const args = ['migrate', '--store', 'sqlite:./gone/new.db']
+    for (const { code, stdout, stderr } of await Promise.all([['--plan'], ['--sql'], []].map(more => run(folder, [...args, ...more])))) {
+      expect(stderr).toMatch(/^ONETICK_STORE_UN\w+: .*irectory .+gone does not exist\. Create it, or name a file in another one\.\n$/)
+      expect(stdout).toBe('')
+      expect(code).not.toBe(0)
+    }
+    expect(readdirSync(folder)).toEqual(['node_modules'])
+  })
+
+  test.skipIf(inject('postgresUrl') === null)('--sql prints the grants, also where the tables are up to date', async () => {
+    const args = ['migrate', '--store', inject('postgresUrl') as string]
+    expect((await run(folderWith(), args)).code).toBe(0)
+    const { stdout } = await run(folderWith(), [...args, '--sql'])
+    expect(stdout).toMatch(/^-- Onetick: up to date, schema version \d+\.\n\n-- grant usage on schema /)
+    expect(stdout.match(/^-- grant .+ to ROLE$/gm)).toHaveLength(3)
+    expect((await run(folderWith(), [...args, '--plan'])).stdout).toMatch(/ is up to date \(schema version \d+\)\.\n$/)
   })
 })

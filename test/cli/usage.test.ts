@@ -14,13 +14,43 @@ test('help names every command, and each has a help of its own with an example',
   }
 })
 
+test('help shows no option that the command does not take', async () => {
+  const [dev, list] = await Promise.all([run(folderWith(), ['dev', '--help']), run(folderWith(), ['list', '--help'])])
+  expect(dev?.stdout).not.toContain('--namespace')
+  expect(dev?.stdout).toContain('--store <url>')
+  expect(list?.stdout).toContain('--namespace <name>')
+})
+
 const misuses: readonly (readonly [args: readonly string[], message: string])[] = [
   [['lsit'], "ONETICK_USAGE: Unknown command 'lsit'. Did you mean list? Run: npx onetick --help"],
-  [['list', '--stoer', 'x'], "ONETICK_USAGE: Unknown option '--stoer'. Did you mean --store? Run: npx onetick --help"],
-  [['next'], "ONETICK_USAGE: Missing required argument 'job|schedule'. Run: npx onetick --help"],
+  [['list', '--stoer', 'x'], "ONETICK_USAGE: Unknown option '--stoer'. Did you mean --store? Run: npx onetick list --help"],
+  [['next'], "ONETICK_USAGE: Missing required argument 'job|schedule'. Run: npx onetick next --help"],
   [['runs', '-n', '0', '--store', 'memory:'], "ONETICK_USAGE: -n is '0'. Give a whole number from 1 to 1000."],
   [['runs', '-n', '1e3', '--store', 'memory:'], "ONETICK_USAGE: -n is '1e3'. Give a whole number from 1 to 1000."],
-  [['migrate', '--plan', '--sql'], "ONETICK_USAGE: Option '--plan' cannot be used with option '--sql'. Run: npx onetick --help"],
+  [['migrate', '--plan', '--sql'], "ONETICK_USAGE: Option '--plan' cannot be used with option '--sql'. Run: npx onetick migrate --help"],
+  [['help', 'nope'], 'ONETICK_USAGE: No command was named, or one that does not exist. Run: npx onetick --help'],
+  [['--quiet'], 'ONETICK_USAGE: No command was named, or one that does not exist. Run: npx onetick --help'],
+  [['list', '--namespace', '', '--store', 'memory:'], 'ONETICK_NAME: The namespace is empty. '],
+  [['init', '--namespace', 'a\tb'], "ONETICK_NAME: The namespace 'a\\u{9}b' has a control, "],
+  [['next', 'every 1s', '--namespace', '\u001b[31mred'], "ONETICK_NAME: The namespace '\\u{1b}[31mred' has a control, "],
+  [
+    ['next', '2030-13-01T00:00:00Z'],
+    "ONETICK_SCHEDULE_NEVER: schedule '2030-13-01T00:00:00Z': the calendar has no such day. Name a day that exists, as in",
+  ],
+  [['next', '2030-01-01'], "ONETICK_SCHEDULE: schedule '2030-01-01': this is not a date and time. Write 2027-01-01T09:00:00Z"],
+  [['next', '2030-01-01T25:00:00Z'], "ONETICK_SCHEDULE: schedule '2030-01-01T25:00:00Z': a day has no such time. Write a time from"],
+  [
+    ['next', 'nightly'],
+    "ONETICK_CONFIG_MISSING: 'nightly' is no schedule, and there is no config in which to look for a job. Write a schedule",
+  ],
+  [['next', ''], 'ONETICK_USAGE: What was asked for is empty. Name a job, or write a schedule'],
+  [['check', '--config', ''], 'ONETICK_USAGE: --config is empty. Name a file after it.'],
+  [['check', '--config', '.'], "ONETICK_CONFIG: '.' is not a file. Name a .ts,"],
+  [
+    ['check', '--config', 'node_modules/onetick/README.md'],
+    "ONETICK_CONFIG: 'node_modules/onetick/README.md' is of a kind that cannot be loaded.",
+  ],
+  [['init', '--config', 'jobs.json'], "ONETICK_USAGE: --config is 'jobs.json'. Name a .ts, .mts, .js or .mjs file to write."],
   [['list', '--store', 'mongodb://u:s3cret@h'], "ONETICK_STORE_URL: A store URL that starts with 'mongodb:' is not known."],
   [['next', '* * * * *', '--tz', 'Mars/X'], "ONETICK_TIME_ZONE: time zone 'Mars/X'"],
   [['next', '61 * * * *'], "ONETICK_SCHEDULE: schedule '61 * * * *': minute '61' is outside 0-59."],

@@ -30,7 +30,7 @@ async function show(session: Session): Promise<number> {
     })
     return 0
   }
-  if (found.length === 0) emptyStore(session)
+  if (found.length === 0) await emptyStore(session)
   else {
     out.table(
       [

@@ -56,7 +56,7 @@ async function show(session: Session, { all = false }: { readonly all?: boolean 
     isOrphaned: row.removedAt === null && !known.has(row.task),
   }))
   if (out.isJson) out.json({ now: iso(now), jobs: lines.map(jsonOf) })
-  else if (lines.length === 0) emptyStore(session)
+  else if (lines.length === 0) await emptyStore(session)
   else {
     out.table(columns(lines, times, now), lines, ({ state, isOrphaned }) =>
       isOrphaned || state.kind === 'expired' ? 'notice' : state.kind === 'removed' || state.kind === 'paused' ? 'quiet' : 'plain',

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Migration } from '../../store/store.ts'
+import { OnetickError } from '../../domain/errors.ts'
+import type { Migration, Store } from '../../store/store.ts'
 import { acting, type Session } from '../session.ts'
 import { oneLine, printable } from '../text.ts'
 
@@ -8,7 +11,7 @@ export function migrate(program: Command): void {
     .command('migrate')
     .description('Bring the schema of the store up to date. Safe to run at any time and from many hosts at once.')
     .addOption(new Option('--plan', 'tell what would be done, do nothing').conflicts('sql'))
-    .addOption(new Option('--sql', 'print the statements that are missing, with the grants, and do nothing').conflicts('plan'))
+    .addOption(new Option('--sql', 'print the statements that are missing, and the grants, and do nothing').conflicts('plan'))
     .addHelpText('after', help)
     .action(acting(run))
 }
@@ -29,6 +32,7 @@ async function run(session: Session, { plan = false, sql = false }: { readonly p
   const { out } = session
   const store = await session.store()
   const isDry = plan || sql
+  if (isDry) refuseMissingFolder(store)
   const migration = await session.bounded('migrate', () => store.migrate(isDry ? 'plan' : 'apply'), limitMs)
   const { from, to, statements } = migration
   const location = printable(store.location)
@@ -43,10 +47,21 @@ async function run(session: Session, { plan = false, sql = false }: { readonly p
   return 0
 }
 
+/** SQLite makes no folders: what would fail when it is done is not told as if it could be. */
+function refuseMissingFolder({ kind, location }: Store): void {
+  if (kind !== 'sqlite') return
+  const folder = dirname(location.replace(/^sqlite:/, ''))
+  if (existsSync(folder)) return
+  throw new OnetickError('ONETICK_STORE_UNFIT', `The directory ${folder} does not exist.`, {
+    remedy: 'Create it, or name a file in another one.',
+  })
+}
+
+/** Grants come as comments: only who runs it knows the role. */
 function script({ from, to, statements }: Migration): string {
-  if (statements.length === 0) return `-- Up to date: schema version ${to}.`
   const body = statements.map(statement => (statement.trimStart().startsWith('--') ? statement.trim() : `${statement.trim()};`))
-  return [`-- Onetick: schema version ${from} to ${to}.`, ...body].join('\n\n')
+  const head = from === to ? `-- Onetick: up to date, schema version ${to}.` : `-- Onetick: schema version ${from} to ${to}.`
+  return [head, ...body].join('\n\n')
 }
 
 const longestShown = 110

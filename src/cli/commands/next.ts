@@ -3,7 +3,7 @@ import { OnetickError, quoted } from '../../domain/errors.ts'
 import type { Instant, Schedule } from '../../domain/timetable.ts'
 import { systemClock } from '../../platform/system.ts'
 import { inWords, MOST_PREVIEWED, type PreviewItem, preview } from '../../schedule/index.ts'
-import { unknownJob } from '../failure.ts'
+import { unknownJob, usage } from '../failure.ts'
 import { acting, namedStore, type Session } from '../session.ts'
 import type { Column } from '../table.ts'
 import { printable } from '../text.ts'
@@ -68,6 +68,7 @@ function columns({ times }: Session, now: Instant, isZoneAsked: boolean): Column
 
 /** A schedule where it reads as one; else a job of the config, else of the store. */
 async function find(session: Session, asked: string): Promise<Found> {
+  if (asked === '') throw usage('What was asked for is empty.', "Name a job, or write a schedule such as '0 3 * * *'.")
   const bare: Schedule = { schedule: asked, ...(session.options.tz === undefined ? {} : { timeZone: session.options.tz }) }
   const refusal = refusalOf(bare)
   if (refusal === null) return { job: null, schedule: bare, now: systemClock.now() }
@@ -77,16 +78,23 @@ async function find(session: Session, asked: string): Promise<Found> {
     if (declared !== undefined) return { job: asked, schedule: declared.definition.schedule, now: systemClock.now() }
   } else if (config === null && namedStore(session.options) === undefined) {
     if (looksLikeSchedule(asked)) throw refusal
-    throw new OnetickError('ONETICK_CONFIG_MISSING', `${quoted(asked)} is no schedule, and there is no config in which to look for a job.`)
+    throw new OnetickError(
+      'ONETICK_CONFIG_MISSING',
+      `${quoted(asked)} is no schedule, and there is no config in which to look for a job.`,
+      {
+        remedy: "Write a schedule such as '0 3 * * *', or say where the job is: --config FILE or --store URL.",
+      },
+    )
   }
   const { now, jobs } = await session.read('jobs', { name: asked })
   const [row] = jobs
   if (row !== undefined) return { job: asked, schedule: row.definition.schedule, now }
-  throw looksLikeSchedule(asked) ? refusal : unknownJob(asked)
+  throw looksLikeSchedule(asked) ? refusal : unknownJob(asked, await session.whereabouts())
 }
 
+/** As cron and nicknames do, and instants: `2030-13-01` */
 function looksLikeSchedule(asked: string): boolean {
-  return /[\s*@]/.test(asked)
+  return /[\s*@]|^\d+-\d/.test(asked)
 }
 
 function refusalOf(schedule: Schedule): unknown {

@@ -4,9 +4,9 @@ import type { RunView } from '../../store/store.ts'
 import { unknownJob } from '../failure.ts'
 import { acting, type Session } from '../session.ts'
 import type { Column } from '../table.ts'
-import { oneLine, printable } from '../text.ts'
+import { idText, oneLine, printable } from '../text.ts'
 import { iso, lengthText, type Times } from '../times.ts'
-import { errorText, nameOf, reasonText } from '../told-line.ts'
+import { errorText, reasonText } from '../told-line.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { emptyStore } from './empty.ts'
 
@@ -63,7 +63,7 @@ function columns(times: Times, now: Instant): Column<Row>[] {
     { title: 'job', text: ({ run }) => printable(run.job), atMost: 40 },
     { title: 'end', text: ({ run }) => `${run.final ? '' : '  '}${run.end}` },
     { title: 'attempt', text: ({ run }) => (run.attempt === 0 ? '–' : String(run.attempt)), align: 'right' },
-    { title: 'replica', text: ({ run }) => (run.owner === null || run.startedAt === null ? '–' : nameOf(run.owner)), atMost: 30 },
+    { title: 'replica', text: ({ run }) => (run.owner === null || run.startedAt === null ? '–' : idText(run.owner)) },
     { title: 'late', text: ({ run }) => (run.startedAt === null ? '–' : lengthText(run.startedAt - run.scheduledAt)), align: 'right' },
     { title: 'took', text: ({ run }) => (run.startedAt === null ? '–' : lengthText(run.endedAt - run.startedAt)), align: 'right' },
     { title: '', text: noteOf, atMost: 100 },
@@ -94,9 +94,9 @@ function toneOf({ end }: RunView): 'plain' | 'bad' | 'notice' {
 
 async function empty(session: Session, job: string | undefined): Promise<void> {
   const { jobs } = await session.read('jobs', job === undefined ? {} : { name: job, removed: true })
-  if (job !== undefined && jobs.length === 0) throw unknownJob(job)
-  if (jobs.length === 0) emptyStore(session)
-  else session.out.hint('Nothing has ended yet. What comes next: npx onetick list')
+  if (job !== undefined && jobs.length === 0) throw unknownJob(job, await session.whereabouts())
+  if (jobs.length === 0) return emptyStore(session)
+  session.out.hint(`Nothing has ended yet in ${await session.whereabouts()}. What comes next: npx onetick list`)
 }
 
 function isLost({ end }: RunView): boolean {

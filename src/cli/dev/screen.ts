@@ -5,7 +5,7 @@ import { layOut } from '../table.ts'
 import { oneLine, padded, printable, widthOf, withoutPasswords } from '../text.ts'
 import { iso, lengthText, type Times } from '../times.ts'
 import { jsonOf, type Told } from '../told.ts'
-import { lineOf, type ToldLine, textOf } from '../told-line.ts'
+import { lineOf, nameOf, type ToldLine, textOf } from '../told-line.ts'
 import type { Audit, Tally } from './audit.ts'
 import type { DevPlan } from './plan.ts'
 
@@ -63,7 +63,7 @@ export class Screen {
       this.#out.json({ replica: label, ...jsonOf(told) }, 'line')
       return
     }
-    const line = lineOf(told)
+    const line = lineOf(told, nameOf)
     if (told.name === 'started' && told.event.scheduledAt > this.#latest) {
       if (this.#latest > 0) this.#out.hint('')
       this.#latest = told.event.scheduledAt
