@@ -24,6 +24,8 @@ export interface History {
   endedAt: Instant
   /** The store was set back to an earlier state: what is promised no longer is suspended. */
   lostSuffix: boolean
+  /** Claims that the network sent twice: within its time, the second may cost a row a lease, which is left to expire. */
+  readonly repeated: Set<string>
 }
 
 export interface Occurrence {

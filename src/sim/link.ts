@@ -40,6 +40,8 @@ export interface LinkEvents {
   readonly onLost: (what: 'request' | 'reply') => void
   readonly onLate: () => void
   readonly onClaimed: (reply: ClaimReply, sentAtMs: number) => void
+  /** The network repeats the claim of this id. */
+  readonly onRepeated: (claimId: string) => void
   readonly onSettled: (request: SettleRequest, reply: SettleReply) => void
 }
 
@@ -66,6 +68,7 @@ export class Link implements Store {
     return this.#call(
       store => store.claim(request),
       reply => this.#of.events.onClaimed(reply, sentAtMs),
+      () => this.#of.events.onRepeated(request.claimId),
     )
   }
 
@@ -136,19 +139,22 @@ export class Link implements Store {
     return this.#of.chance.between(from, until)
   }
 
-  #call<T>(apply: (store: Store) => Promise<T>, onReply: (reply: T) => void = () => undefined): Promise<T> {
+  #call<T>(
+    apply: (store: Store) => Promise<T>,
+    onReply: (reply: T) => void = () => undefined,
+    onRepeat: () => void = () => undefined,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       // a process that stands still between reading its clock and sending sends when it goes on
-      this.#of.host.deliver(() => this.#send(apply, onReply, resolve, reject))
+      this.#of.host.deliver(() => this.#send(apply, { onReply, onRepeat, resolve, reject }))
     })
   }
 
   #send<T>(
     apply: (store: Store) => Promise<T>,
-    onReply: (reply: T) => void,
-    resolve: (reply: T) => void,
-    reject: (error: unknown) => void,
+    of: { onReply: (reply: T) => void; onRepeat: () => void; resolve: (reply: T) => void; reject: (error: unknown) => void },
   ): void {
+    const { onReply, onRepeat, resolve, reject } = of
     const { world, chance, host, limitMs, events } = this.#of
     let isOver = false
     const answer = (reply: T): void => {
@@ -183,7 +189,7 @@ export class Link implements Store {
     }
     world.after(delayMs, () => this.#arrive(apply, answer, fail))
     if (chance.yes(this.weather.duplicate)) {
-      // a claim that is sent again within its time may cost its row a lease, which is left to expire: S7 allows that
+      onRepeat()
       world.after(delayMs + chance.between(limitMs * 1.1, limitMs * 6), () =>
         this.#arrive(
           apply,

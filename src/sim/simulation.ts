@@ -60,7 +60,7 @@ export class Simulation {
     const { leaseMs, heartbeatMs, callTimeoutMs, pollMs, liveForMs } = this.timing
     this.history = {
       ...{ leaseMs, heartbeatMs, callTimeoutMs, pollMs, liveForMs },
-      ...{ events: [], runs: [], healthy: [], ledger: [], healedAt: 0, endedAt: 0, lostSuffix: false },
+      ...{ events: [], runs: [], healthy: [], ledger: [], healedAt: 0, endedAt: 0, lostSuffix: false, repeated: new Set() },
     }
     const { server, world } = this
     const wallOf = (owner: string): number => Math.floor(world.nowMs + (this.wallAheadMs.get(owner)?.() ?? 0))
@@ -106,6 +106,7 @@ export class Simulation {
       events: {
         onLost: what => this.count(what === 'reply' ? 'lostReply' : 'lostRequest'),
         onLate: () => this.count('lateRequest'),
+        onRepeated: claimId => history.repeated.add(claimId),
         onClaimed: (reply, sentAtMs) => {
           replica.hasAsked = true
           this.record({ kind: 'answered', at: server.now(), sentAt: Math.floor(sentAtMs), replica: id })

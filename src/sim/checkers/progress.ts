@@ -70,7 +70,7 @@ export const unknownOutcomes: Checker = history => {
   for (const span of leasesOf(history)) {
     const isKnown = !span.mayStart || span.releasedAt !== null || told.has(`${span.rowId}/${span.fence}`)
     const until = span.from + history.leaseMs
-    if (isKnown || until > history.endedAt) continue
+    if (isKnown || until > history.endedAt || history.repeated.has(span.granted.claimId ?? '')) continue
     // the reply may have been lost in a storm; what counts is that the holder was in touch again in time to find its lease
     const again = span.from + 2 * history.callTimeoutMs
     if (history.healthy.some(({ replica, from, until: end }) => replica === span.owner && from <= again && end >= until)) {
