@@ -1,5 +1,6 @@
 import { assertNever } from '../domain/errors.ts'
 import { type JobRow, leaseTask } from '../domain/job.ts'
+import { checkKey } from '../domain/name.ts'
 import { asked, type Changed, cancelled, coversAsks, nextSkipped, paused, removed, resumed } from '../domain/people.ts'
 import { isAsSeen } from '../domain/planned.ts'
 import type { Instant } from '../domain/timetable.ts'
@@ -8,7 +9,14 @@ import type { Command, ControlReply } from './store.ts'
 
 /** What people do, over a Book: called inside one transaction, with the store's now. */
 export function control(book: Book, command: Command, now: Instant): ControlReply {
+  checkKeys(command)
   return { now, kind: carryOut(book, command, now) }
+}
+
+/** For every store: no ask has the schedule's own cause, the empty one, and no text reaches a database that it cannot keep. Throws `ONETICK_NAME`. */
+export function checkKeys(command: Command): void {
+  if ('name' in command) checkKey('The job name', command.name)
+  if ('id' in command) checkKey('The id', command.id)
 }
 
 function carryOut(book: Book, command: Command, now: Instant): ControlReply['kind'] {

@@ -38,7 +38,7 @@ export interface Store {
   transaction<T>(held: Held, body: (connection: unknown) => Promise<T>): Promise<T>
   /** Makes what a replica says of its jobs known. Changes nothing that was declared before (D1). */
   declare(request: DeclareRequest): Promise<DeclareReply>
-  /** What people do: pause, trigger, cancel … */
+  /** What people do: pause, trigger, cancel … Throws `ONETICK_NAME` for keys that no row can have. */
   control(command: Command): Promise<ControlReply>
   /** Keeps a value with the open occurrence, for whoever takes over. False: the lease is lost, nothing was written (S4). */
   checkpoint(held: Held, value: Json): Promise<boolean>

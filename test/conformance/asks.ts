@@ -99,6 +99,25 @@ export function asking(subject: Subject): void {
       expect(await arena.runs()).toHaveLength(2)
     })
 
+    test('an id that is the schedule’s own, or cannot be kept and told apart, is refused, and a name too', async arena => {
+      await arena.job()
+      const schedule = every(1000)
+      const bad = ['', 'a\0b', 'a\nb', 'a\u202eb', 'a\ud800', 'x'.repeat(256), 'ü'.repeat(128), 7, null, undefined] as string[]
+      for (const id of bad) {
+        const commands: readonly Command[] = [
+          { kind: 'trigger', name: 'job', id },
+          { kind: 'backfill', name: 'job', id, at: 1000, until: 2000, schedule },
+          { kind: 'trigger', name: id, id: 'm' },
+          { kind: 'resume', name: id },
+        ]
+        for (const command of commands) await expect(arena.control(command)).rejects.toMatchObject({ code: 'ONETICK_NAME' })
+      }
+      expect(await arena.asks()).toEqual([])
+      expect((await arena.row()).asked).toBe(0)
+      // and the refusal leaves the store as fit as it was
+      expect(await arena.trigger('m')).toBe('done')
+    })
+
     test('many asks are kept in their order and counted', async arena => {
       await arena.job()
       for (const id of ['z', 'a', 'ü', "'"]) expect(await arena.trigger(id)).toBe('done')

@@ -1,6 +1,7 @@
 import { assertNever } from '../../domain/errors.ts'
 import type { Seen } from '../../domain/plan.ts'
 import type { Instant } from '../../domain/timetable.ts'
+import { checkKeys } from '../commands.ts'
 import type { Command, ControlReply } from '../store.ts'
 import { cancelSql, skipNextSql } from './cancel.sql.ts'
 import type { Database } from './database.ts'
@@ -30,6 +31,7 @@ export function controlling(database: Database): (command: Command) => Promise<C
   }
 
   return async command => {
+    checkKeys(command)
     switch (command.kind) {
       case 'trigger':
         return change(ask, command.name, channel, command.id, 'manual', null, null, null)
