@@ -1,6 +1,6 @@
 import { OnetickError, quoted } from './errors.ts'
 
-/** A length of time: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`; combinations as in `'1h30m'`. A bare number is milliseconds. */
+/** A length of time: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`; combinations as in `'1h30m'`. A number is milliseconds. */
 export type Duration = string | number
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

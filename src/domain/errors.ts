@@ -15,6 +15,12 @@ export class OnetickError extends Error {
     this.code = code
     this.remedy = remedy
   }
+
+  /** For logs: an error's message is not among what JSON takes by itself. Without the cause, which may hold a secret. */
+  toJSON(): { readonly name: 'OnetickError'; readonly code: ErrorCode; readonly message: string; readonly remedy: string } {
+    const { name, code, message, remedy } = this
+    return { name, code, message, remedy }
+  }
 }
 
 const remedies = {
@@ -23,22 +29,22 @@ const remedies = {
   ONETICK_STORE_DRIVER: 'Install one of the drivers named above beside onetick.',
   ONETICK_STORE_NOT_MIGRATED: 'Run: npx onetick migrate',
   ONETICK_STORE_SCHEMA: 'Use an onetick release that is at most one schema version away from the store, or run: npx onetick migrate',
-  ONETICK_STORE_UNREACHABLE: 'Check that the database is up and that this host may connect to it. Onetick keeps trying.',
-  ONETICK_STORE_TIMEOUT: 'The store did not answer in time; the call is repeated safely.',
-  ONETICK_STORE_BUSY: 'Another process holds the database for long. Onetick keeps trying.',
+  ONETICK_STORE_UNREACHABLE: 'Check that the database is up and that this host may connect to it.',
+  ONETICK_STORE_TIMEOUT: 'Look for long locks and for load on the database. What the call did is unknown.',
+  ONETICK_STORE_BUSY: 'Let the other process that holds the database end its transaction sooner.',
   ONETICK_STORE_UNFIT: 'Give Onetick a store it can keep its promises on.',
   ONETICK_STORE_UNSUPPORTED: 'Use a store that can do this; docs/guarantees.md says which.',
   ONETICK_STORE_CLOSED: 'Open a new store; this one was closed.',
   ONETICK_IDENTIFIER: 'Use letters, digits and underscores, starting with a letter or underscore, at most 40 characters.',
   ONETICK_NAME: 'Use 1 to 255 bytes of text without control characters, invisible or direction-changing characters.',
-  ONETICK_NAME_TAKEN: 'Give each job a name of its own.',
+  ONETICK_NAME_TAKEN: 'Give each job, and each task, a name of its own.',
   ONETICK_TASK_UNKNOWN: 'Define the task in this process, or correct the name.',
   ONETICK_JOB_UNKNOWN: 'Run: npx onetick list',
   ONETICK_JOB_SCHEDULED: 'A lease by name needs a name that no scheduled job has.',
   ONETICK_SCHEDULE: 'See docs/schedules.md for what a schedule may say.',
   ONETICK_SCHEDULE_NEVER: 'Name a day that exists, or an instant in the future.',
   ONETICK_TIME_ZONE: "Use an IANA name such as 'Europe/Berlin', or 'UTC'.",
-  ONETICK_DURATION: "Use a whole number with a unit: '250ms', '30s', '5m', '2h', '1d'.",
+  ONETICK_DURATION: "Use a whole number with a unit: '250ms', '30s', '5m', '2h', '1d'; or milliseconds as a number.",
   ONETICK_OPTION: 'Correct the option named above.',
   ONETICK_LEASE_LOST: 'Stop what the run was doing: another replica may have taken over.',
   ONETICK_FENCED_OFF: 'Nothing was written: this run is no longer the one that holds the lease.',
@@ -47,6 +53,7 @@ const remedies = {
   ONETICK_DRAINING: 'Nothing to mend: let the run stop where it can go on later.',
   ONETICK_STOPPED: 'Start a new Onetick instance; this one was stopped.',
   ONETICK_NOT_STARTED: 'Call start() first.',
+  ONETICK_STARTED: 'Call it before start().',
   ONETICK_CONFIG: 'Correct the file named above.',
   ONETICK_CONFIG_MISSING: 'Run: npx onetick init',
   ONETICK_FILE_EXISTS: 'Move the file away, or write to another folder.',

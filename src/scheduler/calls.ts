@@ -12,12 +12,23 @@ export class Calls {
   readonly #events: Emitter
   readonly #limitMs: number
   #failingSinceMs: number | null = null
+  #isFirst = false
 
   constructor(of: { clock: Clock; storeClock: StoreClock; events: Emitter; limitMs: number }) {
     this.#clock = of.clock
     this.#storeClock = of.storeClock
     this.#events = of.events
     this.#limitMs = of.limitMs
+  }
+
+  /** The calls of a start: what asking again cannot help is thrown to its caller and told to nobody else, as nothing goes on then. */
+  async first(body: () => Promise<void>): Promise<void> {
+    this.#isFirst = true
+    try {
+      await body()
+    } finally {
+      this.#isFirst = false
+    }
   }
 
   async send<T extends { readonly now: Instant }>(what: string, call: () => Promise<T>, limitMs: number = this.#limitMs): Promise<T> {
@@ -31,6 +42,7 @@ export class Calls {
       }
       return reply
     } catch (thrown) {
+      if (this.#isFirst && isHopeless(thrown)) throw thrown
       this.#failingSinceMs ??= this.#clock.elapsedMs()
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       this.#events.emit('storeFailed', { during: what, error, code: error instanceof OnetickError ? error.code : null })
@@ -38,3 +50,10 @@ export class Calls {
     }
   }
 }
+
+/** The store cannot be what it has to be: trying again does not help. */
+export function isHopeless(error: unknown): boolean {
+  return error instanceof OnetickError && !retryable.has(error.code)
+}
+
+const retryable: ReadonlySet<string> = new Set(['ONETICK_STORE_UNREACHABLE', 'ONETICK_STORE_TIMEOUT', 'ONETICK_STORE_BUSY'])

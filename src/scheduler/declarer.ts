@@ -1,6 +1,6 @@
 import type { Cancel } from '../domain/clock.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
-import type { Instant } from '../domain/timetable.ts'
+import type { Instant, Schedule } from '../domain/timetable.ts'
 import type { DeclareReply } from '../store/store.ts'
 import type { Calls } from './calls.ts'
 import { type Declarable, declarationAt } from './jobs.ts'
@@ -54,11 +54,6 @@ export class Declarer {
     if (this.#isDeclared && this.#overruled.length > 0) this.#overruled = await this.#declare(this.#overruled)
   }
 
-  /** The store cannot be what it has to be: trying again does not help. */
-  isHopeless(error: unknown): boolean {
-    return error instanceof OnetickError && !retryable.has(error.code)
-  }
-
   keepTrying(onDeclared: () => void, pauseMs = 200): void {
     if (this.#isStopped) return
     this.#cancelTimer = this.#of.clock.after(pauseMs, () => {
@@ -89,17 +84,18 @@ export class Declarer {
     const overruled: Declarable[] = []
     let batch = await this.#withoutStillborn(jobs, asOf)
     let now = asOf
+    // an instant skipped by hand may lie ahead: what is declared of that job, and of no other, begins after it
+    const after = new Map<string, Instant>()
     for (let i = 0; i < lateLimit; i++) {
-      const reply = await this.#send(batch, now)
+      const reply = await this.#send(batch, now, after)
       now = reply.now
       overruled.push(...batch.filter((_job, index) => reply.results[index] === 'overruled'))
       batch = batch.filter((_job, index) => reply.results[index] === 'late')
       if (batch.length === 0) return { now, overruled }
-      // an instant skipped by hand may lie ahead: what is declared begins after it
-      for (const { name } of batch) now = Math.max(now, await this.#lastAt(name))
+      for (const { name } of batch) after.set(name, await this.#lastAt(name))
     }
     for (const { name } of batch) {
-      this.#failed(name, new OnetickError('ONETICK_STORE_TIMEOUT', `${quoted(name)} comes due faster than the store answers.`))
+      this.#failed(name, tooFast(name))
     }
     return { now, overruled }
   }
@@ -113,7 +109,7 @@ export class Declarer {
       const isOver = schedule !== null && compile(schedule).next(now) === Number.POSITIVE_INFINITY
       if (!isOver || (await calls.send('jobs', () => store.read('jobs', { name: job.name, removed: true }))).jobs.length > 0)
         alive.push(job)
-      else this.#failed(job.name, new OnetickError('ONETICK_SCHEDULE_NEVER', `${quoted(job.name)} has no instant to come.`))
+      else this.#failed(job.name, over(job.name, schedule))
     }
     return alive
   }
@@ -128,9 +124,9 @@ export class Declarer {
     this.#of.events.emit('declareFailed', { job, error })
   }
 
-  #send(jobs: readonly Declarable[], now: Instant): Promise<DeclareReply> {
+  #send(jobs: readonly Declarable[], now: Instant, after: ReadonlyMap<string, Instant>): Promise<DeclareReply> {
     const { store, calls, compile, replica, timing } = this.#of
-    const declarations = jobs.map(job => declarationAt(job, now, compile))
+    const declarations = jobs.map(job => declarationAt(job, Math.max(now, after.get(job.name) ?? now), compile))
     return calls.send(
       'declare',
       () => store.declare({ replica, liveForMs: timing.liveForMs, jobs: declarations }),
@@ -139,4 +135,16 @@ export class Declarer {
   }
 }
 
-const retryable: ReadonlySet<string> = new Set(['ONETICK_STORE_UNREACHABLE', 'ONETICK_STORE_TIMEOUT', 'ONETICK_STORE_BUSY'])
+/** Also of a job that is made at run time. */
+export function tooFast(name: string): OnetickError {
+  return new OnetickError('ONETICK_STORE_TIMEOUT', `The job ${quoted(name)} comes due faster than the store answers.`, {
+    remedy: 'Give it a longer interval, or look for load on the database.',
+  })
+}
+
+function over(name: string, { schedule }: Schedule): OnetickError {
+  return new OnetickError(
+    'ONETICK_SCHEDULE_NEVER',
+    `The schedule ${quoted(schedule)} of the new job ${quoted(name)} has no instant to come.`,
+  )
+}

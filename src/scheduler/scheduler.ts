@@ -3,7 +3,7 @@ import type { Instant } from '../domain/timetable.ts'
 import { Heartbeat } from '../execution/heartbeat.ts'
 import { Holding } from '../execution/holding.ts'
 import type { Wakeup } from '../store/store.ts'
-import { Calls } from './calls.ts'
+import { Calls, isHopeless } from './calls.ts'
 import { type Asked, Claims } from './claims.ts'
 import { Declarer } from './declarer.ts'
 import { Housekeeping } from './housekeeping.ts'
@@ -99,9 +99,9 @@ export class Scheduler {
     if (this.#state !== 'idle') return
     this.#state = 'running'
     try {
-      await this.#declarer.declareAll()
+      await this.#calls.first(() => this.#declarer.declareAll())
     } catch (error) {
-      if (this.#declarer.isHopeless(error)) {
+      if (isHopeless(error)) {
         this.#state = 'stopped'
         throw error
       }

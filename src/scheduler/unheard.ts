@@ -1,3 +1,4 @@
+import { OnetickError, quoted } from '../domain/errors.ts'
 import type { Events } from '../domain/events.ts'
 
 /**
@@ -17,25 +18,40 @@ export function unheard(warn: (text: string, code: string) => void): <K extends 
         const { during, error, code } = event as Events['storeFailed']
         return once(
           `store ${code}`,
-          `${during}: ${error.message} Onetick keeps trying. Listen to 'storeFailed' to hear of each failure.`,
+          `${during}: ${error.message} ${goesOn(during)} Listen to 'storeFailed' to hear of each failure.`,
           code ?? 'ONETICK_STORE_FAILED',
         )
       }
-      case 'declareFailed':
-      case 'planFailed': {
+      case 'declareFailed': {
         const { job, error } = event as Events['declareFailed']
-        return once(`${name} ${job}`, `The job ${job}: ${error.message}`, 'ONETICK_JOB_FAILED')
+        const text = `The job ${quoted(job)} is not scheduled: ${error.message}`
+        return once(`${name} ${job}`, `${text} Listen to 'declareFailed' to hear of it in the app.`, codeOf(error))
+      }
+      case 'planFailed': {
+        const { job, error } = event as Events['planFailed']
+        const text = `The job ${quoted(job)} waits, as what is due could not be planned: ${error.message}`
+        return once(`${name} ${job}`, `${text} Listen to 'planFailed' to hear of it in the app.`, codeOf(error))
       }
       case 'settled': {
         const { job, verdict, error } = event as Events['settled']
         if (verdict !== 'failed') return
-        return once(
-          `failed ${job}`,
-          `The job ${job} failed: ${error?.name}: ${error?.message}. Listen to 'settled' to hear of each run.`,
-          'ONETICK_RUN_FAILED',
-        )
+        const text = `The job ${quoted(job)} failed: ${sentence(`${error?.name}: ${error?.message}`)}`
+        return once(`failed ${job}`, `${text} Listen to 'settled' to hear of each run.`, 'ONETICK_RUN_FAILED')
       }
       default:
     }
   }
+}
+
+/** A replica that leaves asks no more: the store forgets it by its age. */
+function goesOn(during: string): string {
+  return during === 'leave' ? 'This replica leaves all the same.' : 'Onetick keeps trying.'
+}
+
+function codeOf(error: Error): string {
+  return error instanceof OnetickError ? error.code : 'ONETICK_JOB_FAILED'
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }

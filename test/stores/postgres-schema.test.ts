@@ -71,7 +71,7 @@ describe.skipIf(!chosenStores.includes('postgres'))('the schema in PostgreSQL', 
     expect(await store.migrate('apply')).toEqual({ from: 2, to: 2, statements: [] })
     await useIt(store)
     await client.query(`revoke insert on ${schema}.onetick_runs from onetick_worker`)
-    await expect(settleOne(store)).rejects.toMatchObject({ code: 'ONETICK_STORE_UNFIT', remedy: expect.stringContaining('migrate --plan') })
+    await expect(settleOne(store)).rejects.toMatchObject({ code: 'ONETICK_STORE_UNFIT', remedy: expect.stringContaining('migrate --sql') })
     await store.close()
     await client.query(`drop owned by onetick_worker`)
     await client.query('drop role onetick_worker')

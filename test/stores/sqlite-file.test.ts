@@ -1,8 +1,10 @@
 // The SQLite store and its file: opening, migrating, schemas of other versions, what it answers when something is wrong.
+import { execFileSync } from 'node:child_process'
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/platform/system.ts'
+import { Onetick } from '../../src/scheduler/onetick.ts'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
@@ -15,6 +17,8 @@ import {
   untilStoreTime,
   withFile,
 } from './fixtures/sqlite-file.ts'
+
+const isRoot = process.getuid?.() === 0
 
 describe('a file that is not there', () => {
   test('is not made by asking, claiming or planning a migration', () =>
@@ -32,7 +36,7 @@ describe('a file that is not there', () => {
     withFile(async file => {
       const path = join(file.folder, 'missing', 'onetick.db')
       await expect(file.open({ path }).migrate('apply')).rejects.toMatchObject({
-        code: 'ONETICK_STORE_UNREACHABLE',
+        code: 'ONETICK_STORE_UNFIT',
         message: expect.stringContaining(join(file.folder, 'missing')),
       })
       const store = file.open()
@@ -40,6 +44,43 @@ describe('a file that is not there', () => {
       expect(await store.migrate('apply')).toEqual({ from: 2, to: 2, statements: [] })
       expect(await store.read('status', {})).toMatchObject({ schemaVersion: 2 })
     }))
+})
+
+describe('a place where no file can be', () => {
+  test.each([
+    ['in a folder that is not there', 'missing/onetick.db', /the directory \S+\/missing does not exist\. Create it/],
+    ['that is a folder', '.', /it is a directory\. Name a file in it: sqlite:\S+\/onetick\.db$/],
+    ['in a file', 'file/onetick.db', /file is no directory\. Name a file in a directory/],
+    ['in a folder within a file', 'file/a/onetick.db', /the directory \S+\/file\/a does not exist/],
+  ])('%s ends the start at once, and says what to do', (_title, path, says) =>
+    withFile(async file => {
+      writeFileSync(join(file.folder, 'file'), '')
+      const onetick = new Onetick({ store: `sqlite:${join(file.folder, path)}` })
+      const told: unknown[] = []
+      onetick.on('storeFailed', event => told.push(event))
+      const refused = await onetick.start().catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'ONETICK_STORE_UNFIT', message: expect.stringMatching(says) })
+      // it does not go on, so nobody is told that it does
+      expect(told).toEqual([])
+      await onetick.stop()
+    }),
+  )
+
+  test.runIf(isRoot)('on a disk that is only read ends the start at once', () =>
+    withFile(async file => {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,ro', 'tmpfs', file.folder])
+      try {
+        const onetick = new Onetick({ store: `sqlite:${file.path}` })
+        await expect(onetick.start()).rejects.toMatchObject({
+          code: 'ONETICK_STORE_UNFIT',
+          message: expect.stringMatching(/may not write to it\. Give this process write access/),
+        })
+        await onetick.stop()
+      } finally {
+        execFileSync('umount', ['-l', file.folder])
+      }
+    }),
+  )
 })
 
 describe('a migration', () => {

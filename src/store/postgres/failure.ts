@@ -41,7 +41,7 @@ export function explained(error: unknown, location: string): unknown {
   if (error instanceof OnetickError) return error
   const code = codeOf(error)
   if (code === null) return error
-  const remedy = remedyOf(stateOf(error))
+  const remedy = remedyOf(stateOf(error)) ?? (/password must be a/.test(messageOf(error)) ? noPassword : null)
   return new OnetickError(code, `${location}: ${sentence(messageOf(error))}`, { cause: error, ...(remedy === null ? {} : { remedy }) })
 }
 
@@ -73,15 +73,27 @@ function codeOf(error: unknown): ErrorCode | null {
 function remedyOf(state: string | null): string | null {
   switch (state) {
     case '42501':
-      return 'Grant what `npx onetick migrate --plan` prints to the user that Onetick connects as.'
+      return (
+        'Let somebody with the rights run what `npx onetick migrate --sql` prints, or, where the tables are there, grant this user ' +
+        'usage on their schema, and select, insert, update and delete on them.'
+      )
     case '25006':
       return 'Connect to the primary server, as a user that may write.'
     case '55P03':
-      return 'Another session locks the row for long; the call is repeated safely.'
+      return 'Look for the session that locks the row for long.'
+    case '28P01':
+      return 'Correct the user or the password in the URL, or the secret that it comes from.'
+    case '28000':
+      return 'Name a user that exists and may log in, and let it in from this host in pg_hba.conf.'
+    case '3D000':
+      return 'Create the database, or correct its name in the URL.'
     default:
       return null
   }
 }
+
+/** The server asks for one, and the driver has none to give. */
+const noPassword = 'Put the password into the URL, percent-encoded, or into PGPASSWORD.'
 
 const networkCodes = /^(ECONN|EPIPE|ENOTFOUND|EAI_|EHOST|ENET|ETIMEDOUT|ENOENT|EACCES|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/
 const lostMessages =

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { failureOf, isBusy, isConnectionSpent } from './failure.ts'
 
@@ -13,7 +15,7 @@ function thrown(name: string, code: number, message: string): readonly (readonly
 const cases = [
   { name: 'SQLITE_FULL', code: 13, becomes: 'ONETICK_STORE_UNREACHABLE', says: 'Free space' },
   { name: 'SQLITE_IOERR_WRITE', code: 778, becomes: 'ONETICK_STORE_UNREACHABLE', says: 'Check the disk' },
-  { name: 'SQLITE_CANTOPEN', code: 14, becomes: 'ONETICK_STORE_UNREACHABLE', says: 'is a directory' },
+  { name: 'SQLITE_CANTOPEN', code: 14, becomes: 'ONETICK_STORE_UNFIT', says: 'the directory /var/lib/app does not exist' },
   { name: 'SQLITE_READONLY_DIRECTORY', code: 1544, becomes: 'ONETICK_STORE_UNFIT', says: 'write access' },
   { name: 'SQLITE_CORRUPT_INDEX', code: 779, becomes: 'ONETICK_STORE_UNFIT', says: 'Restore' },
   { name: 'SQLITE_NOTADB', code: 26, becomes: 'ONETICK_STORE_UNFIT', says: 'another file' },
@@ -52,7 +54,13 @@ test('a missing table asks for migrate', () => {
 
 test('libsql tells the code of a failed opening in its text only', () => {
   const error = new Error('ConnectionFailed("Unable to open connection to local database /x/y.db: 14")')
-  expect(failureOf(error, '/x/y.db')).toMatchObject({ code: 'ONETICK_STORE_UNREACHABLE' })
+  expect(failureOf(error, '/x/y.db')).toMatchObject({ code: 'ONETICK_STORE_UNFIT' })
+})
+
+test('a file that cannot be opened where nothing is wrong with its place is a failure that may pass', () => {
+  for (const [, error] of thrown('SQLITE_CANTOPEN', 14, 'unable to open database file')) {
+    expect(failureOf(error, join(tmpdir(), 'onetick.db'))).toMatchObject({ code: 'ONETICK_STORE_UNREACHABLE', cause: error })
+  }
 })
 
 test('what is not of SQLite comes back as it is', () => {

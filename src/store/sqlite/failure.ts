@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { type ErrorCode, OnetickError } from '../../domain/errors.ts'
+import { unfitPlace } from './place.ts'
 
 /** Somebody else holds the lock: nothing was done, try again. */
 export function isBusy(error: unknown): boolean {
@@ -15,6 +16,8 @@ export function failureOf(error: unknown, path: string): unknown {
   if (result === results.ERROR && message.includes('no such table')) {
     return new OnetickError('ONETICK_STORE_NOT_MIGRATED', `${path}: ${message}.`, { cause: error })
   }
+  const unfit = result === results.CANTOPEN ? unfitPlace(path, error) : null
+  if (unfit !== null) return unfit
   const known = failures.get(result)
   if (known === undefined) return error
   return new OnetickError(known.code, `${path}: ${known.what} (${message}).`, { cause: error, remedy: known.remedy(path) })
@@ -71,16 +74,13 @@ const writable: Failure = {
 const failures: ReadonlyMap<number, Failure> = new Map<number, Failure>([
   [results.PERM, writable],
   [results.READONLY, writable],
-  [
-    results.NOMEM,
-    { code: 'ONETICK_STORE_UNREACHABLE', what: 'out of memory', remedy: () => 'Give this process more memory. Onetick keeps trying.' },
-  ],
+  [results.NOMEM, { code: 'ONETICK_STORE_UNREACHABLE', what: 'out of memory', remedy: () => 'Give this process more memory.' }],
   [
     results.IOERR,
     {
       code: 'ONETICK_STORE_UNREACHABLE',
       what: 'the disk failed',
-      remedy: () => 'Check the disk: space, quota, errors. Onetick keeps trying.',
+      remedy: () => 'Check the disk: space, quota, errors.',
     },
   ],
   [
@@ -96,7 +96,7 @@ const failures: ReadonlyMap<number, Failure> = new Map<number, Failure>([
     {
       code: 'ONETICK_STORE_UNREACHABLE',
       what: 'the disk is full; nothing was written',
-      remedy: path => `Free space on the disk of ${dirname(path)}. Onetick keeps trying.`,
+      remedy: path => `Free space on the disk of ${dirname(path)}.`,
     },
   ],
   [
@@ -104,7 +104,7 @@ const failures: ReadonlyMap<number, Failure> = new Map<number, Failure>([
     {
       code: 'ONETICK_STORE_UNREACHABLE',
       what: 'it cannot be opened',
-      remedy: path => `Check that ${dirname(path)} is a directory in which this process may create files.`,
+      remedy: path => `Check the disk of ${dirname(path)}, and how many files this process may open.`,
     },
   ],
   [

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { OnetickError } from '../../domain/errors.ts'
 import type { Migration } from '../store.ts'
 import { type Connection, prefixed } from './connection.ts'
 import { failureOf, isBusy } from './failure.ts'
+import { unfitPlace } from './place.ts'
 import { schemaVersion, steps, versionKey } from './schema.ts'
 
 /** Readers and the writer must not wait for each other, in any process; the file remembers it. */
@@ -27,10 +27,9 @@ export function planMigration(path: string, open: () => Connection, prefix: stri
 
 /** Brings the file up to date in one transaction: of ten processes that start at once one does it, the others find it done. */
 export function applyMigration(path: string, open: () => Connection, prefix: string): Migration {
-  if (!existsSync(dirname(path))) {
-    const detail = `The directory ${dirname(path)} does not exist.`
-    throw new OnetickError('ONETICK_STORE_UNREACHABLE', detail, { remedy: 'Create it, or name a file in another one.' })
-  }
+  // not every driver says what is wrong with a file that it cannot make
+  const unfit = existsSync(path) ? null : unfitPlace(path)
+  if (unfit !== null) throw unfit
   const connection = open()
   try {
     const found = versionOf(connection)
