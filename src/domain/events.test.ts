@@ -28,6 +28,18 @@ test('a listener of failures that fails itself ends there', () => {
   expect(() => events.emit('stopped', {})).not.toThrow()
 })
 
+test.each(['bogus', 'settled ', 'toString', '__proto__', undefined])(
+  'an event %s that does not exist is refused, with those that do',
+  name => {
+    const listen = (): unknown => new Emitter().on(name as 'settled', () => undefined)
+    expect(listen).toThrow(/^ONETICK_OPTION: There is no event '.*started, settled, .*stopped\.$/)
+  },
+)
+
+test('a listener that is no function is refused at once', () => {
+  expect(() => new Emitter().on('settled', 'log' as never)).toThrow(/^ONETICK_OPTION: The listener of 'settled' is string/)
+})
+
 test('a removed listener hears nothing more', () => {
   const events = new Emitter()
   const heard: string[] = []

@@ -1,4 +1,4 @@
-import type { ErrorCode, OnetickError } from './errors.ts'
+import { type ErrorCode, OnetickError, quoted } from './errors.ts'
 import type { Reason, RunError, Verdict } from './run.ts'
 import type { Instant } from './timetable.ts'
 
@@ -48,6 +48,23 @@ export interface Events {
   stopped: Record<string, never>
 }
 
+const names: { readonly [K in keyof Events]: true } = {
+  started: true,
+  settled: true,
+  judged: true,
+  stoodBy: true,
+  leaseLost: true,
+  fencedOff: true,
+  storeFailed: true,
+  storeRecovered: true,
+  planFailed: true,
+  overruled: true,
+  declareFailed: true,
+  listenerFailed: true,
+  draining: true,
+  stopped: true,
+}
+
 export type Listener<K extends keyof Events> = (event: Events[K]) => void
 
 /** Events by name; a listener's throw reaches neither the emitter nor the other listeners. */
@@ -60,8 +77,15 @@ export class Emitter {
     this.#onUnheard = onUnheard
   }
 
-  /** Returns what removes the listener. */
+  /** Returns what removes the listener. Throws `ONETICK_OPTION` for an event that does not exist, which nobody would ever hear of. */
   on<K extends keyof Events>(name: K, listener: Listener<K>): () => void {
+    if (!Object.hasOwn(names, name)) {
+      const remedy = `Listen to one of ${Object.keys(names).join(', ')}.`
+      throw new OnetickError('ONETICK_OPTION', `There is no event ${quoted(name)}.`, { remedy })
+    }
+    if (typeof listener !== 'function') {
+      throw new OnetickError('ONETICK_OPTION', `The listener of ${quoted(name)} is ${typeof listener}, not a function.`)
+    }
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners)
     listeners.add(listener)

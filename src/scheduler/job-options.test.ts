@@ -35,6 +35,7 @@ test.each([
   [{ schedule: '@daily', maxAttempts: 0 }, 'ONETICK_OPTION'],
   [{ schedule: '@daily', retries: 1.5 }, 'ONETICK_OPTION'],
   [{ schedule: '@daily', misfireWindow: '24' }, 'ONETICK_DURATION'],
+  [{ schedule: '@daily', backoff: '1 s' }, 'ONETICK_DURATION'],
   [{ schedule: '@daily', data: circle }, 'ONETICK_OPTION'],
   [{ schedule: '@daily', data: 1n }, 'ONETICK_OPTION'],
   [{ schedule: '@daily', data: () => 0 }, 'ONETICK_OPTION'],
@@ -65,6 +66,8 @@ test.each([
   [{ migrate: 'no' }, 'ONETICK_OPTION'],
   [{ namespace: '' }, 'ONETICK_NAME'],
   [{ namespace: 'a\u202eb' }, 'ONETICK_NAME'],
+  [{ replica: '' }, 'ONETICK_NAME'],
+  [{ replica: 'a\0b' }, 'ONETICK_NAME'],
   [null, 'ONETICK_OPTION'],
 ])('a replica with %j is refused with %s', (options, code) => {
   expect(() => new Onetick(options as object)).toThrow(code)
@@ -79,12 +82,64 @@ test('a job declared twice, a task nobody defined, a job without a handler: each
   await expect(onetick.start()).rejects.toThrow('ONETICK_TASK_UNKNOWN')
 })
 
+test.each([
+  ['', { schedule: '@daily' }, 'ONETICK_NAME: The job name is empty.'],
+  ['a', { schedule: '@daily', task: '' }, 'ONETICK_NAME: The task name is empty.'],
+  [
+    'a',
+    { schedule: '@daily', cron: 'x' },
+    "ONETICK_OPTION: The job 'a' has an option 'cron' that does not exist. It may have schedule, timeZone, ",
+  ],
+  ['a', { schedule: '@daily', maxAttempts: 0 }, "ONETICK_OPTION: maxAttempts of the job 'a' is '0'; it must be a whole number from 1"],
+  ['a', { schedule: '@daily', backoff: '5' }, "ONETICK_DURATION: backoff of the job 'a' is '5', not a duration."],
+  ['a', { schedule: '@daily' }, "ONETICK_OPTION: The job 'a' has neither a handler nor a task."],
+])('a job %j with %j is refused in words that say what is wrong', (name, options, message) => {
+  expect(() => new Onetick({ store: 'memory:' }).job(name, options)).toThrow(message)
+})
+
+test('more retries than attempts leave room for are refused, with the number that would do', () => {
+  const onetick = new Onetick({ store: 'memory:' })
+  const retrying = (options: JobOptions) => () => onetick.job('a', { schedule: '@daily', ...options }, () => undefined)
+  expect(retrying({ retries: 5 })).toThrow(
+    /^ONETICK_OPTION: retries of the job 'a' is 5, but maxAttempts is 3.*Set maxAttempts to 6 or more/,
+  )
+  expect(retrying({ retries: 1, maxAttempts: 1 })).toThrow('ONETICK_OPTION')
+  expect(retrying({ retries: 5, maxAttempts: 6 })).not.toThrow()
+})
+
+test('a duration may be a number of milliseconds, and is no text without a unit', () => {
+  expect(new Onetick({ lease: 20_000 }).timing.leaseMs).toBe(20_000)
+  expect(() => new Onetick({ lease: '20000' })).toThrow(
+    /^ONETICK_DURATION: lease is '20000', not a duration\. .*or milliseconds as a number\.$/,
+  )
+})
+
+test('a name that is taken is told of as what it is', () => {
+  const onetick = new Onetick({ store: 'memory:' })
+  onetick.job('a', { schedule: '@daily' }, () => undefined)
+  onetick.task('t', () => undefined)
+  expect(() => onetick.job('a', { schedule: '@daily' }, () => undefined)).toThrow("The job 'a' is declared twice.")
+  expect(() => onetick.task('t', () => undefined)).toThrow("The task 't' is defined twice.")
+  expect(() => onetick.job('t', {}, () => undefined)).toThrow("The job 't' has a handler, and there is a task of that name.")
+  // what was refused has left nothing behind
+  expect(onetick.declared.map(({ name }) => name)).toEqual(['a'])
+  onetick.job('t', { task: 't' })
+})
+
 test('no store: told at the start, never a private file by surprise', async () => {
   await expect(new Onetick({ store: undefined }).start()).rejects.toThrow('ONETICK_STORE_MISSING')
 })
 
 test.each([{ signal: true }, { signals: 'SIGTERM' }, null])('start with %j is refused', async options => {
   await expect(new Onetick({ store: 'memory:' }).start(options as object)).rejects.toThrow('ONETICK_OPTION')
+})
+
+test.each([{ drain: '1s' }, { drainTimeout: '1' }, 'now', null])('stop with %j is refused, and stops nothing', async options => {
+  const onetick = new Onetick({ store: 'memory:' })
+  await onetick.start()
+  await expect(onetick.stop(options as object)).rejects.toThrow(/^ONETICK_(OPTION|DURATION)/)
+  await onetick.trigger('nothing').catch(error => expect(error).toMatchObject({ code: 'ONETICK_JOB_UNKNOWN' }))
+  await onetick.stop()
 })
 
 test.each([5, true, {}])('a store that is %j is refused with a code', async store => {

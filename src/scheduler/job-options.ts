@@ -2,8 +2,9 @@ import { type Duration, parseDuration } from '../domain/duration.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import type { Definition } from '../domain/job.ts'
 import type { Json } from '../domain/json.ts'
-import type { Misfire, Overlap } from '../domain/policy.ts'
+import type { Misfire, Overlap, Policy } from '../domain/policy.ts'
 import type { Compile, DstPolicy, Schedule } from '../domain/timetable.ts'
+import { refuseUnknown } from './known-options.ts'
 import { skipWindowMs, type Timing } from './timing.ts'
 
 export interface JobOptions {
@@ -27,7 +28,7 @@ export interface JobOptions {
   readonly misfireLimit?: number
   /** Starts an occurrence may have, takeovers included. Default 3. */
   readonly maxAttempts?: number
-  /** Further starts after a throw. Default 0. */
+  /** Further starts after a throw; less than `maxAttempts`. Default 0. */
   readonly retries?: number
   /** Pause before the first retry; doubles with each. Default 1 s. */
   readonly backoff?: Duration
@@ -41,20 +42,20 @@ const maxDataBytes = 65_536
 
 /** What is stored of a job. Throws on the first option that cannot be. */
 export function definitionOf(name: string, options: JobOptions, timing: Timing, compile: Compile): Definition {
-  refuseUnknown(name, options)
+  refuseUnknown(`The job ${quoted(name)}`, options, known)
   const misfire = oneOf(name, 'misfire', options.misfire, ['latest', 'skip', 'all'])
   const schedule = scheduleOf(name, options)
   if (schedule !== null) compile(schedule)
   return {
     schedule,
     data: dataOf(name, options.data),
-    backoffMs: parseDuration(`backoff of ${quoted(name)}`, options.backoff ?? '1s'),
-    backoffMaxMs: parseDuration(`backoffMax of ${quoted(name)}`, options.backoffMax ?? '5m'),
+    backoffMs: parseDuration(`backoff of ${theJob(name)}`, options.backoff ?? '1s'),
+    backoffMaxMs: parseDuration(`backoffMax of ${theJob(name)}`, options.backoffMax ?? '5m'),
     policy: {
       overlap: oneOf(name, 'overlap', options.overlap, ['skip', 'queue', 'replace', 'allow']),
       misfire,
       windowMs:
-        misfire === 'skip' ? skipWindowMs(timing) : parseDuration(`misfireWindow of ${quoted(name)}`, options.misfireWindow ?? '24h'),
+        misfire === 'skip' ? skipWindowMs(timing) : parseDuration(`misfireWindow of ${theJob(name)}`, options.misfireWindow ?? '24h'),
       misfireLimit: whole(name, 'misfireLimit', options.misfireLimit ?? 100, { min: 1, max: 10_000 }),
       takeOver: oneOf(name, 'onTakeover', options.onTakeover, ['retry', 'skip']) === 'retry',
       maxAttempts: whole(name, 'maxAttempts', options.maxAttempts ?? 3, { min: 1, max: 1000 }),
@@ -65,7 +66,15 @@ export function definitionOf(name: string, options: JobOptions, timing: Timing, 
   }
 }
 
-const known: ReadonlySet<string> = new Set<keyof JobOptions>([
+/** For whoever writes the options: of retries that `maxAttempts` leaves no room for, nobody would ever hear. */
+export function refuseVainRetries(name: string, { retries, maxAttempts }: Policy): void {
+  if (retries < maxAttempts) return
+  const remedy = `Set maxAttempts to ${retries + 1} or more; starts after a takeover count too.`
+  const detail = `retries of ${theJob(name)} is ${retries}, but maxAttempts is ${maxAttempts}, the first start included.`
+  throw new OnetickError('ONETICK_OPTION', detail, { remedy })
+}
+
+const known: readonly (keyof JobOptions)[] = [
   'schedule',
   'timeZone',
   'dst',
@@ -80,20 +89,16 @@ const known: ReadonlySet<string> = new Set<keyof JobOptions>([
   'backoff',
   'backoffMax',
   'onTakeover',
-])
+]
 
-function refuseUnknown(name: string, options: JobOptions): void {
-  if (options === null || typeof options !== 'object')
-    throw new OnetickError('ONETICK_OPTION', `The options of ${quoted(name)} are ${typeof options}, not an object.`)
-  for (const option of Object.keys(options)) {
-    if (!known.has(option)) throw new OnetickError('ONETICK_OPTION', `${quoted(name)} has an option ${quoted(option)} that does not exist.`)
-  }
+function theJob(name: string): string {
+  return `the job ${quoted(name)}`
 }
 
 function scheduleOf(name: string, { schedule, timeZone, dst }: JobOptions): Schedule | null {
   if (schedule === undefined) {
     if (timeZone === undefined && dst === undefined) return null
-    throw new OnetickError('ONETICK_OPTION', `${quoted(name)} has a time zone or dst policy but no schedule.`)
+    throw new OnetickError('ONETICK_OPTION', `timeZone or dst is given for ${theJob(name)}, but no schedule.`)
   }
   return { schedule, ...(timeZone === undefined ? {} : { timeZone }), ...(dst === undefined ? {} : { dst }) }
 }
@@ -101,10 +106,13 @@ function scheduleOf(name: string, { schedule, timeZone, dst }: JobOptions): Sche
 function dataOf(name: string, data: Json | undefined): Json {
   if (data === undefined) return null
   const text = jsonOf(data)
-  if (text === null) throw new OnetickError('ONETICK_OPTION', `The data of ${quoted(name)} cannot be written as JSON.`)
-  if (text.includes('\\u0000')) throw new OnetickError('ONETICK_OPTION', `The data of ${quoted(name)} holds a NUL character.`)
+  if (text === null) throw new OnetickError('ONETICK_OPTION', `The data of ${theJob(name)} cannot be written as JSON.`)
+  if (text.includes('\\u0000')) throw new OnetickError('ONETICK_OPTION', `The data of ${theJob(name)} holds a NUL character.`)
   if (text.length > maxDataBytes)
-    throw new OnetickError('ONETICK_OPTION', `The data of ${quoted(name)} is ${text.length} characters long as JSON.`)
+    throw new OnetickError(
+      'ONETICK_OPTION',
+      `The data of ${theJob(name)} is ${text.length} characters long as JSON; ${maxDataBytes} are allowed.`,
+    )
   return JSON.parse(text) as Json
 }
 
@@ -121,13 +129,13 @@ function jsonOf(data: Json): string | null {
 function oneOf<T extends string>(name: string, option: string, value: T | undefined, choices: readonly [T, ...T[]]): T {
   if (value === undefined) return choices[0]
   if (choices.includes(value)) return value
-  throw new OnetickError('ONETICK_OPTION', `${option} of ${quoted(name)} is ${quoted(value)}; it may be ${choices.join(', ')}.`)
+  throw new OnetickError('ONETICK_OPTION', `${option} of ${theJob(name)} is ${quoted(value)}; it may be ${choices.join(', ')}.`)
 }
 
 function whole(name: string, option: string, value: number, { min, max }: { min: number; max: number }): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
   throw new OnetickError(
     'ONETICK_OPTION',
-    `${option} of ${quoted(name)} is ${quoted(value)}; it must be a whole number from ${min} to ${max}.`,
+    `${option} of ${theJob(name)} is ${quoted(value)}; it must be a whole number from ${min} to ${max}.`,
   )
 }

@@ -18,16 +18,23 @@ export class Jobs {
   readonly #declared: Map<string, Declarable> = new Map()
 
   addTask(name: string, handler: Handler): void {
-    checkName('The task', name)
+    checkName('The task name', name)
     if (typeof handler !== 'function')
-      throw new OnetickError('ONETICK_OPTION', `The handler of ${quoted(name)} is ${typeof handler}, not a function.`)
+      throw new OnetickError('ONETICK_OPTION', `The handler ${quoted(name)} is ${typeof handler}, not a function.`)
     if (this.#handlers.has(name)) throw new OnetickError('ONETICK_NAME_TAKEN', `The task ${quoted(name)} is defined twice.`)
     this.#handlers.set(name, handler)
   }
 
-  addJob(job: Declarable): void {
-    if (this.#declared.has(job.name)) throw new OnetickError('ONETICK_NAME_TAKEN', `The job ${quoted(job.name)} is declared twice.`)
-    this.#declared.set(job.name, job)
+  /** With a handler of its own, which then is the task of its name. */
+  addJob(job: Declarable, handler?: Handler): void {
+    const { name } = job
+    if (this.#declared.has(name)) throw new OnetickError('ONETICK_NAME_TAKEN', `The job ${quoted(name)} is declared twice.`)
+    if (handler !== undefined && this.#handlers.has(name)) {
+      const remedy = `Leave the handler out and write { task: ${quoted(name)} }, or give the job another name.`
+      throw new OnetickError('ONETICK_NAME_TAKEN', `The job ${quoted(name)} has a handler, and there is a task of that name.`, { remedy })
+    }
+    if (handler !== undefined) this.addTask(name, handler)
+    this.#declared.set(name, job)
   }
 
   handler(task: string): Handler | undefined {
@@ -50,7 +57,9 @@ export class Jobs {
 }
 
 export function declarable(name: string, task: string, definition: Definition): Declarable {
-  return { name: checkName('The job', name), task, definition, hash: digest(canonical([task, definition])) }
+  checkName('The job name', name)
+  checkName('The task name', task)
+  return { name, task, definition, hash: digest(canonical([task, definition])) }
 }
 
 /** With the next few instants after `now`; closed by `Infinity` where the schedule ends. */

@@ -1,48 +1,25 @@
-import type { Clock, Random } from '../domain/clock.ts'
+import type { Clock } from '../domain/clock.ts'
 import { type Duration, parseDuration } from '../domain/duration.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import { Emitter, type Events, type Listener } from '../domain/events.ts'
-import { checkName } from '../domain/name.ts'
 import type { Instant } from '../domain/timetable.ts'
 import { version } from '../domain/version.ts'
 import type { Handler } from '../execution/context.ts'
 import { hostName, onStopSignal, replicaId, warn } from '../platform/host.ts'
 import { systemClock, systemRandom } from '../platform/system.ts'
 import { assertFires, compileSchedule } from '../schedule/index.ts'
-import { openStore, type StoreSource } from '../store/open.ts'
+import { openStore } from '../store/open.ts'
 import type { Replica, Store } from '../store/store.ts'
-import { definitionOf, type JobOptions } from './job-options.ts'
+import { tooFast } from './declarer.ts'
+import { definitionOf, type JobOptions, refuseVainRetries } from './job-options.ts'
 import { type Declarable, declarable, declarationAt, Jobs } from './jobs.ts'
+import { refuseUnknown } from './known-options.ts'
+import { type OnetickOptions, settingsOf } from './replica-options.ts'
 import { Scheduler } from './scheduler.ts'
-import { type Timing, type TimingOptions, timingOf } from './timing.ts'
+import type { Timing } from './timing.ts'
 import { unheard } from './unheard.ts'
 
-export interface OnetickOptions extends TimingOptions {
-  /** `sqlite:PATH`, `postgres://…`, `memory:`, a pg Pool, or an opened store. Left out: `ONETICK_STORE_MISSING` at `start`. */
-  readonly store?: StoreSource | undefined
-  /** Apps with different namespaces on one database do not see each other. Default `default`. */
-  readonly namespace?: string
-  /** `all`: declares, claims and runs. `client`: an API pod of the same image that triggers but never claims. Default `all`. */
-  readonly role?: 'all' | 'client'
-  /** Runs at a time on this replica. Default 10. */
-  readonly concurrency?: number
-  /** How long `stop()` waits for what runs. Default 25 s. */
-  readonly drainTimeout?: Duration
-  /** How long a handler may take to heed its aborted signal. Default 10 s. */
-  readonly abortGrace?: Duration
-  /** Whether `start` brings the schema up to date. Default true; false: `ONETICK_STORE_NOT_MIGRATED` where it is not. */
-  readonly migrate?: boolean
-  /** The first part of the replica's id. Default: `POD_NAME`, else the host's name. */
-  readonly replica?: string
-  /** Time and chance, for tests. */
-  readonly clock?: Clock
-  readonly random?: Random
-}
-
-const knownOptions: readonly (keyof OnetickOptions)[] = [
-  ...(['lease', 'heartbeat', 'store', 'namespace', 'role', 'concurrency', 'drainTimeout'] as const),
-  ...(['abortGrace', 'migrate', 'replica', 'clock', 'random'] as const),
-]
+export type { OnetickOptions } from './replica-options.ts'
 
 /** Scheduled jobs on many identical replicas: each occurrence is run by one of them. */
 export class Onetick {
@@ -59,43 +36,30 @@ export class Onetick {
   #scheduler: Scheduler | null = null
   #starting: Promise<void> | null = null
   #stopping: Promise<void> | null = null
+  #isStopped = false
   #heedNoSignals: () => void = () => undefined
 
-  /** Throws `ONETICK_DURATION` or `ONETICK_OPTION` on options that cannot be. Connects to nothing yet. */
+  /** Throws `ONETICK_DURATION`, `ONETICK_NAME` or `ONETICK_OPTION` on options that cannot be. Connects to nothing yet. */
   constructor(options: OnetickOptions = {}) {
-    refuseUnknown('Onetick', options, knownOptions)
-    if (options.namespace !== undefined) checkName('The namespace', options.namespace)
-    if (options.migrate !== undefined && typeof options.migrate !== 'boolean') {
-      throw new OnetickError('ONETICK_OPTION', `migrate is ${quoted(options.migrate)}; it may be true or false.`)
-    }
+    const { timing, capacity, drainMs, graceMs } = settingsOf(options)
     this.#options = options
-    this.#timing = timingOf(options)
+    this.#timing = timing
+    this.#capacity = capacity
+    this.#drainMs = drainMs
+    this.#graceMs = graceMs
     this.#clock = options.clock ?? systemClock
-    this.#capacity = options.concurrency ?? 10
-    if (!Number.isInteger(this.#capacity) || this.#capacity < 1 || this.#capacity > 10_000) {
-      throw new OnetickError('ONETICK_OPTION', `concurrency is ${quoted(this.#capacity)}; it must be a whole number from 1 to 10000.`)
-    }
-    if (options.role !== undefined && options.role !== 'all' && options.role !== 'client') {
-      throw new OnetickError('ONETICK_OPTION', `role is ${quoted(options.role)}; it may be all or client.`)
-    }
-    this.#drainMs = parseDuration('drainTimeout', options.drainTimeout ?? '25s')
-    this.#graceMs = parseDuration('abortGrace', options.abortGrace ?? '10s')
     this.#replicaId = replicaId(options.random ?? systemRandom, options.replica)
   }
 
   /** Declares a job. Throws at once on bad input; call before `start`. */
   job(name: string, options: JobOptions, handler?: Handler): this {
-    this.#refuseStarted('job')
-    const definition = definitionOf(name, options, this.#timing, compileSchedule)
-    const job = declarable(name, options.task ?? name, definition)
-    if (handler === undefined && options.task === undefined) {
-      throw new OnetickError('ONETICK_OPTION', `${quoted(name)} has neither a handler nor a task.`)
+    this.#refuseStarted('job', 'Call it before start(); while it runs, schedule() makes and edits jobs.')
+    const job = this.#declarable(name, options, name)
+    if ((handler === undefined) === (options.task === undefined)) {
+      const has = handler === undefined ? 'neither a handler nor a task' : 'both a handler and a task'
+      throw new OnetickError('ONETICK_OPTION', `The job ${quoted(name)} has ${has}.`, { remedy: 'Give it one of the two.' })
     }
-    if (handler !== undefined && options.task !== undefined) {
-      throw new OnetickError('ONETICK_OPTION', `${quoted(name)} has both a handler and a task.`)
-    }
-    if (handler !== undefined) this.#jobs.addTask(name, handler)
-    this.#jobs.addJob(job)
+    this.#jobs.addJob(job, handler)
     return this
   }
 
@@ -122,8 +86,7 @@ export class Onetick {
 
   async #start(signals: boolean): Promise<void> {
     for (const { name, task } of this.#jobs.declared) {
-      if (this.#jobs.handler(task) === undefined)
-        throw new OnetickError('ONETICK_TASK_UNKNOWN', `The job ${quoted(name)} names the task ${quoted(task)}.`)
+      if (this.#jobs.handler(task) === undefined) throw taskUnknown(name, task)
     }
     const store = this.store
     if (signals) this.#heedNoSignals = onStopSignal(() => this.stop())
@@ -144,25 +107,31 @@ export class Onetick {
   }
 
   /** Claims nothing more, waits for what runs, hands back the rest, closes the store. */
-  stop({ drainTimeout }: { readonly drainTimeout?: Duration } = {}): Promise<void> {
+  async stop(options: { readonly drainTimeout?: Duration } = {}): Promise<void> {
+    refuseUnknown('stop', options, ['drainTimeout'])
+    const { drainTimeout } = options
     const drainMs = drainTimeout === undefined ? this.#drainMs : parseDuration('drainTimeout', drainTimeout)
     this.#stopping ??= this.#stop(drainMs)
-    return this.#stopping
+    await this.#stopping
   }
 
   async #stop(drainMs: number): Promise<void> {
     await this.#starting?.catch(() => undefined)
     await this.#scheduler?.stop({ drainMs, graceMs: this.#graceMs })
+    this.#isStopped = true
     await this.#store?.close()
     this.#heedNoSignals()
   }
 
   /**
-   * Makes a job, or edits it, at run time, on all replicas; the last edit wins. The task is any that some replica knows.
+   * Makes a job, or edits it, at run time, on all replicas; the last edit wins. The task is one that this process defines, or a replica
+   * that the store has heard of: else `ONETICK_TASK_UNKNOWN`. A client's is taken as it is, as its workers may be down just now.
    * Throws `ONETICK_SCHEDULE_NEVER` where no instant is to come.
    */
   async schedule(name: string, options: JobOptions & { readonly task: string }): Promise<void> {
-    const job = declarable(name, options.task, definitionOf(name, options, this.#timing, compileSchedule))
+    await this.#started('schedule')
+    const job = this.#declarable(name, options)
+    if (this.role !== 'client') await this.#refuseUnknownTask(job)
     let { now } = await this.store.read('status', {})
     if (job.definition.schedule !== null) assertFires(job.definition.schedule, now)
     for (let i = 0; i < 5; i++) {
@@ -176,18 +145,23 @@ export class Onetick {
       if (reply.results[0] !== 'late') return
       now = reply.now
     }
-    throw new OnetickError('ONETICK_STORE_TIMEOUT', `${quoted(name)} comes due faster than the store answers.`)
+    throw tooFast(name)
   }
 
-  /** Asks for a run now, beside the schedule. The same id asks only once. Returns the id: the occurrence's cause. */
-  async trigger(name: string, { id }: { readonly id?: string } = {}): Promise<string> {
-    const cause = id ?? (this.#options.random ?? systemRandom).id()
+  /**
+   * Asks for a run now, beside the schedule. The same id, 1 to 255 bytes of visible text, asks only once. Returns the id: the
+   * occurrence's cause. Throws `ONETICK_JOB_UNKNOWN`; `ONETICK_NAME` for an id that cannot be.
+   */
+  async trigger(name: string, options: { readonly id?: string } = {}): Promise<string> {
+    refuseUnknown('trigger', options, ['id'])
+    await this.#started('trigger')
+    const { id: cause = (this.#options.random ?? systemRandom).id() } = options
     const { kind } = await this.store.control({ kind: 'trigger', name, id: cause })
     if (kind === 'unknown') throw new OnetickError('ONETICK_JOB_UNKNOWN', `There is no job ${quoted(name)}.`)
     return cause
   }
 
-  /** Returns what removes the listener. A listener that throws disturbs nothing. */
+  /** Returns what removes the listener. A listener that throws disturbs nothing. Throws `ONETICK_OPTION` for an event that does not exist. */
   on<K extends keyof Events>(event: K, listener: Listener<K>): () => void {
     return this.#events.on(event, listener)
   }
@@ -258,17 +232,34 @@ export class Onetick {
     }
   }
 
-  #refuseStarted(what: string): void {
-    if (this.#starting !== null)
-      throw new OnetickError('ONETICK_OPTION', `${what} was called after start.`, { remedy: 'Call it before start().' })
+  #declarable(name: string, options: JobOptions, ownTask?: string): Declarable {
+    const definition = definitionOf(name, options, this.#timing, compileSchedule)
+    refuseVainRetries(name, definition.policy)
+    // one that is missing in spite of its type is refused by its name
+    return declarable(name, (options.task ?? ownTask) as string, definition)
+  }
+
+  async #refuseUnknownTask({ name, task }: Declarable): Promise<void> {
+    if (this.#jobs.handler(task) !== undefined) return
+    const { replicas } = await this.store.read('replicas', {})
+    if (!replicas.some(({ tasks }) => tasks.includes(task))) throw taskUnknown(name, task)
+  }
+
+  /** Until the drain is over: what runs may ask for more. */
+  async #started(what: string): Promise<void> {
+    if (this.#isStopped) throw new OnetickError('ONETICK_STOPPED', `${what} was called after stop.`)
+    if (this.#starting === null) throw new OnetickError('ONETICK_NOT_STARTED', `${what} was called before start.`)
+    await this.#starting
+  }
+
+  #refuseStarted(what: string, remedy?: string): void {
+    if (this.#starting !== null) {
+      throw new OnetickError('ONETICK_STARTED', `${what} was called after start.`, remedy === undefined ? {} : { remedy })
+    }
+    if (this.#stopping !== null) throw new OnetickError('ONETICK_STOPPED', `${what} was called after stop.`)
   }
 }
 
-function refuseUnknown(of: string, options: object, known: readonly string[]): void {
-  if (options === null || typeof options !== 'object') {
-    throw new OnetickError('ONETICK_OPTION', `The options of ${of} are ${options === null ? 'null' : typeof options}, not an object.`)
-  }
-  for (const option of Object.keys(options)) {
-    if (!known.includes(option)) throw new OnetickError('ONETICK_OPTION', `${of} has an option ${quoted(option)} that does not exist.`)
-  }
+function taskUnknown(name: string, task: string): OnetickError {
+  return new OnetickError('ONETICK_TASK_UNKNOWN', `The job ${quoted(name)} names the task ${quoted(task)}.`)
 }
