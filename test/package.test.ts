@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { brokenLinks } from './house/documents.ts'
 import { type Package, root } from './house/files.ts'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package
@@ -33,10 +34,16 @@ afterAll(() => {
 
 describe('the packed tarball', () => {
   test('it holds what it needs and nothing else', () => {
-    const wanted = /^(dist\/.+\.(js|d\.ts|js\.map)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
+    const wanted = /^(dist\/.+\.(js|d\.ts|js\.map)|package\.json|docs\/[\w-]+\.md|(README|CONTRIBUTING|CHANGELOG)\.md|LICENSE)$/
     expect(packed.filter(path => !wanted.test(path))).toEqual([])
     expect(packed.filter(path => /\.test\.|^dist\/sim\/|\.d\.ts\.map$/.test(path))).toEqual([])
     expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
+  })
+
+  test('links of its pages lead to pages that it holds', () => {
+    const pages = packed.filter(path => path.endsWith('.md')).map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+    expect(pages.map(({ path }) => path)).toContain('docs/errors.md')
+    expect(brokenLinks(pages, path => packed.includes(path))).toEqual([])
   })
 
   test('its source maps carry their sources, so that stack traces lead to lines that people can read', () => {
