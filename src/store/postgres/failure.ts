@@ -73,10 +73,7 @@ function codeOf(error: unknown): ErrorCode | null {
 function remedyOf(state: string | null): string | null {
   switch (state) {
     case '42501':
-      return (
-        'Let somebody with the rights run what `npx onetick migrate --sql` prints, or, where the tables are there, grant this user ' +
-        'usage on their schema, and select, insert, update and delete on them.'
-      )
+      return 'Let somebody with the rights run what `npx onetick migrate --sql` prints, with the grants to the user that Onetick connects as.'
     case '25006':
       return 'Connect to the primary server, as a user that may write.'
     case '55P03':
