@@ -141,11 +141,11 @@ export function shortPath(path: string): string {
   return near === '' || near.startsWith(`..${sep}..`) || isAbsolute(near) ? path : near
 }
 
-/** For what the config says and only shows when it is used. */
-export function blaming<T>(path: string, use: () => T): T {
+/** For what shows only when it is used: `place` says where it was written down; null: everybody knows. */
+export function blaming<T>(place: string | null, use: () => T): T {
   try {
     return use()
   } catch (error) {
-    throw isOnetickError(error) ? new LocatedError(shortPath(path), error) : error
+    throw place !== null && isOnetickError(error) ? new LocatedError(place, error) : error
   }
 }

@@ -6,8 +6,9 @@ import { bounded } from '../scheduler/bounded.ts'
 import type { Onetick, OnetickOptions } from '../scheduler/onetick.ts'
 import { openStore } from '../store/open.ts'
 import type { Readings, Store } from '../store/store.ts'
-import { blaming, type Config, findConfig, loadConfig, missingConfig } from './config.ts'
+import { blaming, type Config, findConfig, loadConfig, missingConfig, shortPath } from './config.ts'
 import { failureOf } from './failure.ts'
+import { appStore, isStoreNamed, type NamedStore, namedStore } from './named-store.ts'
 import { Output } from './output.ts'
 import { settingsOnly } from './settings.ts'
 import { printable } from './text.ts'
@@ -60,9 +61,14 @@ export class Session {
   async onetick(overrides: OnetickOptions = {}): Promise<Onetick> {
     const { path, onetick } = await this.exported()
     const isOwn = isStoreNamed(onetick)
-    const named = this.#named(isOwn)
-    const configured = onetick.configured({ ...named, ...overrides })
-    if (isOwn && named.store === undefined) blaming(path, () => configured.store)
+    const named = this.#storeBeside(isOwn)
+    const { namespace } = this.options
+    const configured = onetick.configured({
+      ...(named === null ? {} : { store: named.url }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...overrides,
+    })
+    if (named !== null || isOwn) blaming(named === null ? shortPath(path) : named.by, () => configured.store)
     return configured
   }
 
@@ -101,15 +107,15 @@ export class Session {
   async #open(): Promise<Store> {
     const config = await this.config()
     if (config?.kind === 'instance') return (await this.onetick()).store
-    const named = this.#named(config?.settings.store !== undefined)
-    const { store, namespace } = { ...config?.settings, ...named }
-    if (store === undefined && config === null) {
+    const named = this.#storeBeside(config?.settings.store !== undefined)
+    if (named === null && config === null) {
       throw new OnetickError('ONETICK_CONFIG_MISSING', 'No store was named, and there is no onetick.config.{ts,js,mjs,json} here.', {
         remedy: 'Give --store URL, or set ONETICK_STORE, or run: npx onetick init',
       })
     }
-    const open = (): Store => openStore(store, namespace === undefined ? {} : { namespace })
-    return config !== null && named.store === undefined ? blaming(config.path, open) : open()
+    const namespace = this.options.namespace ?? config?.settings.namespace
+    const place = named === null && config !== null ? shortPath(config.path) : (named?.by ?? null)
+    return blaming(place, () => openStore(named?.url ?? config?.settings.store, namespace === undefined ? {} : { namespace }))
   }
 
   /** The process is about to end, and not by us. */
@@ -119,30 +125,10 @@ export class Session {
     process.exitCode = failure.exit
   }
 
-  /** `--store`, else ONETICK_STORE. DATABASE_URL is the app's: it stands in only where the config names no store. */
-  #named(isStoreNamed: boolean): { store?: string; namespace?: string } {
-    const { namespace } = this.options
-    const store = namedStore(this.options) ?? (isStoreNamed ? undefined : set(process.env['DATABASE_URL']))
-    return { ...(store === undefined ? {} : { store }), ...(namespace === undefined ? {} : { namespace }) }
+  /** Null: the config's own. */
+  #storeBeside(isStoreNamed: boolean): NamedStore | null {
+    return namedStore(this.options) ?? (isStoreNamed ? null : appStore())
   }
-}
-
-/** The store that was named for onetick, on the command line or in the environment. */
-export function namedStore({ store }: GlobalOptions): string | undefined {
-  return store ?? set(process.env['ONETICK_STORE'])
-}
-
-/** Whether the instance itself names a store, be it one that there is not. */
-export function isStoreNamed(onetick: Onetick): boolean {
-  try {
-    return onetick.configured({}).store !== undefined
-  } catch (error) {
-    return (error as Partial<OnetickError>).code !== 'ONETICK_STORE_MISSING'
-  }
-}
-
-function set(value: string | undefined): string | undefined {
-  return value === '' ? undefined : value
 }
 
 /** What a command does; the answer is the exit code. */

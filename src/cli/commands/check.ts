@@ -8,8 +8,9 @@ import type { Onetick } from '../../scheduler/onetick.ts'
 import { openStore } from '../../store/open.ts'
 import { shortPath } from '../config.ts'
 import { exitCodes, type Failure, failureOf } from '../failure.ts'
+import { isStoreNamed } from '../named-store.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
-import { acting, isStoreNamed, type Session } from '../session.ts'
+import { acting, type Session } from '../session.ts'
 import { printable } from '../text.ts'
 
 export function check(program: Command): void {

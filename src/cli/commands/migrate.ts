@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
-import { OnetickError } from '../../domain/errors.ts'
+import { unfitPlace } from '../../store/sqlite/place.ts'
 import type { Migration, Store } from '../../store/store.ts'
 import { acting, type Session } from '../session.ts'
 import { oneLine, printable } from '../text.ts'
@@ -32,7 +31,7 @@ async function run(session: Session, { plan = false, sql = false }: { readonly p
   const { out } = session
   const store = await session.store()
   const isDry = plan || sql
-  if (isDry) refuseMissingFolder(store)
+  if (isDry) refuseUnfitPlace(store)
   const migration = await session.bounded('migrate', () => store.migrate(isDry ? 'plan' : 'apply'), limitMs)
   const { from, to, statements } = migration
   const location = printable(store.location)
@@ -47,14 +46,11 @@ async function run(session: Session, { plan = false, sql = false }: { readonly p
   return 0
 }
 
-/** SQLite makes no folders: what would fail when it is done is not told as if it could be. */
-function refuseMissingFolder({ kind, location }: Store): void {
-  if (kind !== 'sqlite') return
-  const folder = dirname(location.replace(/^sqlite:/, ''))
-  if (existsSync(folder)) return
-  throw new OnetickError('ONETICK_STORE_UNFIT', `The directory ${folder} does not exist.`, {
-    remedy: 'Create it, or name a file in another one.',
-  })
+/** What would fail when it is done is not told as if it could be. */
+function refuseUnfitPlace({ kind, location }: Store): void {
+  const path = location.replace(/^sqlite:/, '')
+  const unfit = kind === 'sqlite' && !existsSync(path) ? unfitPlace(path) : null
+  if (unfit !== null) throw unfit
 }
 
 /** Grants come as comments: only who runs it knows the role. */

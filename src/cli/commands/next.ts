@@ -4,7 +4,8 @@ import type { Instant, Schedule } from '../../domain/timetable.ts'
 import { systemClock } from '../../platform/system.ts'
 import { inWords, MOST_PREVIEWED, type PreviewItem, preview } from '../../schedule/index.ts'
 import { unknownJob, usage } from '../failure.ts'
-import { acting, namedStore, type Session } from '../session.ts'
+import { appStore, namedStore } from '../named-store.ts'
+import { acting, type Session } from '../session.ts'
 import type { Column } from '../table.ts'
 import { printable } from '../text.ts'
 import { awayText, iso } from '../times.ts'
@@ -26,6 +27,7 @@ the config, then in the store; --tz then only says how its instants are printed.
 
 Examples:
   onetick next '0 3 * * *' --tz Europe/Berlin
+  onetick next 2030-01-01T09:00:00Z
   onetick next send-invoices -n 30
 
 JSON: { job, schedule, timeZone, words, now, next: [{ at, local, runs, clock, times, note }] }
@@ -76,7 +78,7 @@ async function find(session: Session, asked: string): Promise<Found> {
   if (config?.kind === 'instance') {
     const declared = config.onetick.declared.find(({ name }) => name === asked)
     if (declared !== undefined) return { job: asked, schedule: declared.definition.schedule, now: systemClock.now() }
-  } else if (config === null && namedStore(session.options) === undefined) {
+  } else if (config === null && namedStore(session.options) === null && appStore() === null) {
     if (looksLikeSchedule(asked)) throw refusal
     throw new OnetickError(
       'ONETICK_CONFIG_MISSING',

@@ -2,10 +2,12 @@ import { type Duration, parseDuration } from '../../domain/duration.ts'
 import { OnetickError } from '../../domain/errors.ts'
 import { systemRandom } from '../../platform/system.ts'
 import type { Onetick } from '../../scheduler/onetick.ts'
+import { openStore } from '../../store/open.ts'
 import { blaming, shortPath } from '../config.ts'
 import { usage } from '../failure.ts'
+import { isStoreNamed, namedStore } from '../named-store.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
-import { isStoreNamed, namedStore, type Session } from '../session.ts'
+import type { Session } from '../session.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { freshDatabase } from './database.ts'
 import type { Orders } from './messages.ts'
@@ -57,7 +59,10 @@ export async function planOf(session: Session, options: DevOptions): Promise<Dev
   const { store, namespace } = storeFor(session, path, onetick)
   const own = onetick.configured({ ...timing, namespace, ...(store === null ? {} : { store }) }, schedule ?? undefined)
   if (own.store.kind === 'memory') {
-    throw usage("A memory store is its process's own, so replicas would not see each other.", 'Leave --store out, or name a database.')
+    throw usage(
+      "A memory store is its process's own, so replicas would not see each other.",
+      'Name a database: --store sqlite:./.onetick/dev.db',
+    )
   }
   const { location } = own.store
   return {
@@ -81,10 +86,13 @@ function labelsOf({ replicas, basePort }: DevOptions): string[] {
 /** DATABASE_URL is not looked at: replicas that get killed have no business in the app's database unless somebody says so. */
 function storeFor(session: Session, path: string, onetick: Onetick): { store: string | null; namespace: string } {
   const namespace = `dev-${systemRandom.id().slice(0, 8)}`
-  const store = namedStore(session.options)
-  if (store !== undefined) return { store, namespace }
+  const named = namedStore(session.options)
+  if (named !== null) {
+    blaming(named.by, () => openStore(named.url, {}))
+    return { store: named.url, namespace }
+  }
   if (!isStoreNamed(onetick)) return { store: `sqlite:${freshDatabase(process.cwd())}`, namespace: 'default' }
-  if (blaming(path, () => onetick.configured({ namespace }).store) === onetick.configured({ namespace: 'other' }).store) {
+  if (blaming(shortPath(path), () => onetick.configured({ namespace }).store) === onetick.configured({ namespace: 'other' }).store) {
     throw usage('The config hands in an opened store, whose namespace dev cannot choose.', 'Name a store: --store sqlite:./.onetick/dev.db')
   }
   return { store: null, namespace }
