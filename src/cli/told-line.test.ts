@@ -69,13 +69,13 @@ test("a job's name cannot forge a line", () => {
   expect([...text].filter(character => character < ' ')).toEqual([])
 })
 
-test('as JSON, instants are ISO texts and errors have name and message', () => {
-  const error = Object.assign(new Error('no'), { stack: 'secret lines' })
+test('as JSON, instants are ISO texts and errors have name and message, without passwords', () => {
+  const error = Object.assign(new Error('no postgres://u:s3cret@h'), { stack: 'secret lines' })
   expect(jsonOf({ name: 'planFailed', at: 0, event: { job: 'A', error } })).toEqual({
     event: 'planFailed',
     at: '1970-01-01T00:00:00.000Z',
     job: 'A',
-    error: { name: 'Error', message: 'no' },
+    error: { name: 'Error', message: 'no postgres://u:***@h' },
   })
   expect(jsonOf({ name: 'stoodBy', at: 0, event: { dueAt: 1 } })).toMatchObject({ dueAt: '1970-01-01T00:00:00.001Z' })
 })

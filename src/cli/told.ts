@@ -2,6 +2,7 @@ import type { Events } from '../domain/events.ts'
 import type { RunError } from '../domain/run.ts'
 import type { Instant } from '../domain/timetable.ts'
 import type { Onetick } from '../scheduler/onetick.ts'
+import { withoutPasswords } from './text.ts'
 import { iso } from './times.ts'
 
 /** An event with the store's time at which it was told. */
@@ -43,7 +44,8 @@ export function jsonOf({ name, at, event }: Told): Record<string, unknown> {
   return { event: name, at: iso(at), ...Object.fromEntries(fields) }
 }
 
-function nameAndMessage(error: unknown): { name: string; message: string } {
+/** Whole, but for passwords: what a handler throws may hold the URL that it could not reach. */
+export function nameAndMessage(error: unknown): { name: string; message: string } {
   const { name = 'Error', message = String(error) } = error as Partial<RunError>
-  return { name, message }
+  return { name, message: withoutPasswords(message) }
 }

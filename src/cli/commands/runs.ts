@@ -6,6 +6,7 @@ import { acting, type Session } from '../session.ts'
 import type { Column } from '../table.ts'
 import { idText, oneLine, printable } from '../text.ts'
 import { iso, lengthText, type Times } from '../times.ts'
+import { nameAndMessage } from '../told.ts'
 import { errorText, reasonText } from '../told-line.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { emptyStore } from './empty.ts'
@@ -114,6 +115,6 @@ function jsonOf({ run, isTakenOver }: Row): object {
     ...{ startedAt: iso(startedAt), endedAt: iso(endedAt), end, final, reason, takenOver: isTakenOver },
     latenessMs: startedAt === null ? null : startedAt - scheduledAt,
     durationMs: startedAt === null ? null : endedAt - startedAt,
-    error: error === null ? null : { name: error.name, message: error.message },
+    error: error === null ? null : nameAndMessage(error),
   }
 }
