@@ -128,6 +128,11 @@ function isStarted(onetick: Onetick): boolean {
   }
 }
 
+export function noJobs(what: string): OnetickError {
+  const remedy = "Write: onetick.job('hello', { schedule: 'every 10s' }, () => console.log('hello'))"
+  return new OnetickError('ONETICK_CONFIG', `${what} declares no jobs.`, { remedy })
+}
+
 function notExported(path: string, exported: Record<string, unknown>): OnetickError {
   const found = Object.keys(exported).map(quoted).join(', ') || 'nothing'
   return new OnetickError('ONETICK_CONFIG', `${shortPath(path)} exports ${found}, but no Onetick instance.`, {

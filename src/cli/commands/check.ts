@@ -6,7 +6,7 @@ import { assertFires } from '../../schedule/index.ts'
 import type { Declarable } from '../../scheduler/jobs.ts'
 import type { Onetick } from '../../scheduler/onetick.ts'
 import { openStore } from '../../store/open.ts'
-import { shortPath } from '../config.ts'
+import { noJobs, shortPath } from '../config.ts'
 import { exitCodes, type Failure, failureOf } from '../failure.ts'
 import { isStoreNamed } from '../named-store.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
@@ -87,10 +87,7 @@ function storeOf(onetick: Onetick): Problem[] {
 
 function warningsOf(onetick: Onetick, { options }: Session): Problem[] {
   const warnings = onetick.declared.flatMap(({ definition }) => pastOf(definition.schedule))
-  if (onetick.declared.length === 0) {
-    const remedy = "Write: onetick.job('hello', { schedule: 'every 10s' }, () => console.log('hello'))"
-    warnings.push(new OnetickError('ONETICK_CONFIG', 'It declares no jobs.', { remedy }))
-  }
+  if (onetick.declared.length === 0) warnings.push(noJobs('It'))
   if (options.store === undefined && !isStoreNamed(onetick)) {
     const remedy = 'Name one there, or set ONETICK_STORE or DATABASE_URL where it runs.'
     warnings.push(new OnetickError('ONETICK_STORE_MISSING', 'It names no store.', { remedy }))

@@ -73,7 +73,7 @@ async function started(onetick: Onetick): Promise<void> {
 }
 
 function header(onetick: Onetick, path: string, zone: string): string {
-  const jobs = onetick.declared.length === 1 ? 'one job' : `${onetick.declared.length} jobs`
+  const jobs = onetick.declared.length === 1 ? 'one job' : `${onetick.declared.length || 'no'} jobs`
   const where = `${jobs} of ${printable(shortPath(path))} on ${printable(onetick.store.location)}`
   return `Replica ${printable(onetick.replicaId)}: ${where}. Times in ${zone}. Ctrl-C stops it.`
 }

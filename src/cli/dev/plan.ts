@@ -1,9 +1,8 @@
 import { type Duration, parseDuration } from '../../domain/duration.ts'
-import { OnetickError } from '../../domain/errors.ts'
 import { systemRandom } from '../../platform/system.ts'
 import type { Onetick } from '../../scheduler/onetick.ts'
 import { openStore } from '../../store/open.ts'
-import { blaming, shortPath } from '../config.ts'
+import { blaming, noJobs, shortPath } from '../config.ts'
 import { usage } from '../failure.ts'
 import { isStoreNamed, namedStore } from '../named-store.ts'
 import { scheduleInWords } from '../schedule-in-words.ts'
@@ -47,7 +46,7 @@ export async function planOf(session: Session, options: DevOptions): Promise<Dev
     throw usage('dev takes no --namespace.', "It makes one of its own for each call, so that its jobs are nobody else's.")
   }
   const { path, onetick } = await session.exported()
-  if (onetick.declared.length === 0) throw new OnetickError('ONETICK_CONFIG', `${shortPath(path)} declares no jobs.`)
+  if (onetick.declared.length === 0) throw noJobs(shortPath(path))
   const labels = labelsOf(options)
   const killEveryMs = options.killEvery === '0' ? 0 : parseDuration('--kill-every', options.killEvery, { minMs: 1000 })
   const forMs = options.for === undefined ? null : parseDuration('--for', options.for)
