@@ -130,3 +130,29 @@ test('an instant that has passed is refused by schedule, and is a warning where 
   await expect.poll(() => warned).toMatchObject([{ code: 'ONETICK_SCHEDULE_NEVER' }])
   expect(warned[0]?.message).toContain("The job 'late' is not scheduled: ONETICK_SCHEDULE_NEVER: The schedule '2020-01-01T00:00:00Z'")
 })
+
+test('an instant skipped by hand far ahead moves the next edit of its job, at start and at run time, and of no other', async () => {
+  const store = memory({ database })
+  const onetick = instance().job('task', {}, () => undefined)
+  await onetick.start()
+  for (const name of ['job', 'other']) await onetick.schedule(name, { task: 'task', schedule: 'every 1h' })
+  const nextAt = async (name: string): Promise<number> => (await store.read('jobs', { name })).jobs[0]?.nextAt ?? 0
+  let row = (await store.read('jobs', { name: 'job' })).jobs[0]!
+  for (let hour = 1; hour <= 10; hour++) {
+    const { name, rev, asked, nextAt: at } = row
+    const cursor = { nextAt: at + 3_600_000, afterAt: at + 7_200_000 }
+    expect((await store.control({ kind: 'skipNext', name, seen: { rev, asked, nextAt: at, open: null }, cursor })).kind).toBe('done')
+    row = (await store.read('jobs', { name })).jobs[0]!
+  }
+  const { lastAt } = row
+  const other = await nextAt('other')
+  await onetick.schedule('job', { task: 'task', schedule: 'every 20m' })
+  expect(await nextAt('job')).toBe((lastAt ?? 0) + 1_200_000)
+  // the same by a release that declares both in one batch
+  await onetick.stop()
+  const release = instance().task('task', () => undefined)
+  for (const name of ['job', 'other']) release.job(name, { task: 'task', schedule: 'every 30m' })
+  await release.start()
+  expect(await nextAt('job')).toBe((lastAt ?? 0) + 1_800_000)
+  expect(await nextAt('other')).toBeLessThanOrEqual(other)
+})

@@ -1,7 +1,7 @@
 import type { Cancel } from '../domain/clock.ts'
 import { OnetickError, quoted } from '../domain/errors.ts'
 import type { Instant, Schedule } from '../domain/timetable.ts'
-import type { DeclareReply } from '../store/store.ts'
+import type { DeclareReply, Store } from '../store/store.ts'
 import type { Calls } from './calls.ts'
 import { type Declarable, declarationAt } from './jobs.ts'
 import type { SchedulerOptions } from './options.ts'
@@ -81,6 +81,7 @@ export class Declarer {
   }
 
   async #declareBatch(jobs: readonly Declarable[], asOf: Instant): Promise<{ now: Instant; overruled: Declarable[] }> {
+    const { store, calls } = this.#of
     const overruled: Declarable[] = []
     let batch = await this.#withoutStillborn(jobs, asOf)
     let now = asOf
@@ -92,7 +93,7 @@ export class Declarer {
       overruled.push(...batch.filter((_job, index) => reply.results[index] === 'overruled'))
       batch = batch.filter((_job, index) => reply.results[index] === 'late')
       if (batch.length === 0) return { now, overruled }
-      for (const { name } of batch) after.set(name, await this.#lastAt(name))
+      for (const { name } of batch) after.set(name, (await calls.send('jobs', () => settledLast(store, name))).at)
     }
     for (const { name } of batch) {
       this.#failed(name, tooFast(name))
@@ -114,12 +115,6 @@ export class Declarer {
     return alive
   }
 
-  async #lastAt(name: string): Promise<Instant> {
-    const { store, calls } = this.#of
-    const { jobs } = await calls.send('jobs', () => store.read('jobs', { name, removed: true }))
-    return jobs[0]?.lastAt ?? 0
-  }
-
   #failed(job: string, error: Error): void {
     this.#of.events.emit('declareFailed', { job, error })
   }
@@ -133,6 +128,12 @@ export class Declarer {
       timing.callTimeoutMs * 4,
     )
   }
+}
+
+/** A late declaration begins after the instant that was settled last: one that was skipped by hand may lie ahead. */
+export async function settledLast(store: Store, name: string): Promise<{ readonly now: Instant; readonly at: Instant }> {
+  const { now, jobs } = await store.read('jobs', { name, removed: true })
+  return { now, at: jobs[0]?.lastAt ?? 0 }
 }
 
 /** Also of a job that is made at run time. */

@@ -10,7 +10,7 @@ import { systemClock, systemRandom } from '../platform/system.ts'
 import { assertFires, compileSchedule } from '../schedule/index.ts'
 import { openStore } from '../store/open.ts'
 import type { Replica, Store } from '../store/store.ts'
-import { tooFast } from './declarer.ts'
+import { settledLast, tooFast } from './declarer.ts'
 import { definitionOf, type JobOptions, refuseVainRetries } from './job-options.ts'
 import { type Declarable, declarable, declarationAt, Jobs } from './jobs.ts'
 import { refuseUnknown } from './known-options.ts'
@@ -143,7 +143,7 @@ export class Onetick {
         atRunTime: true,
       })
       if (reply.results[0] !== 'late') return
-      now = reply.now
+      now = Math.max(reply.now, (await settledLast(this.store, name)).at)
     }
     throw tooFast(name)
   }
