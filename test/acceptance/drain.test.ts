@@ -22,10 +22,8 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
       onTestFinished(() => fleet.end())
       const { site, witness } = fleet
       const leaving = await fleet.start()
-      await site.declare([
-        { name: 'long', task: 'long', schedule: once((await site.now()) + 200) },
-        { name: 'fast', task: 'fast', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' },
-      ])
+      await site.soon([{ name: 'long', task: 'long' }], 200)
+      await site.declare([{ name: 'fast', task: 'fast', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' }])
       const run = await witness.start({ job: 'long' })
       await fleet.start()
       const signalledMono = monoMs()
@@ -57,7 +55,7 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
       for (let round = 1; round <= inLength({ short: 3, full: 30 }); round++) {
         const job = `round-${round}`
         const leaving = await fleet.start()
-        await site.declare([{ name: job, task: 'long', schedule: once((await site.now()) + 200) }])
+        await site.soon([{ name: job, task: 'long' }], 200)
         const first = await witness.start({ job })
         const other = await fleet.start()
         // Whoever has it leaves.
@@ -99,7 +97,7 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
     // Stopped by hand, so that the process, and the handler in it, live on for a while.
     const ignores = { kind: 'work', ms: 2500 } as const
     const leaving = await fleet.start({ tasks: { deaf: ignores }, stopByHandAfterMs: 700 })
-    await site.declare([{ name: 'deaf', task: 'deaf', schedule: once((await site.now()) + 100) }])
+    await site.soon([{ name: 'deaf', task: 'deaf' }], 100)
     const first = await witness.start({ job: 'deaf' })
     await fleet.start({ tasks: { deaf: { kind: 'work', ms: 20 } } })
     const stopped = await until('the stop', () => witness.notes.find(({ t }) => t === 'stoppedByHand'))
@@ -126,7 +124,7 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
     const fleet = await Fleet.on(kind, { tasks: { long: { kind: 'work', ms: 60_000 } } })
     onTestFinished(() => fleet.end())
     const replica = await fleet.start()
-    await fleet.site.declare([{ name: 'long', task: 'long', schedule: once((await fleet.site.now()) + 100) }])
+    await fleet.site.soon([{ name: 'long', task: 'long' }], 100)
     await fleet.witness.start({ job: 'long' })
     replica.signal('SIGTERM')
     await until('the drain', () => fleet.witness.events('draining').length === 1)

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import type { LeaseView } from '../../src/store/store.ts'
 import { bareLeaseOnPostgres, bareLeaseOnSqlite } from './fixtures/bare-lease.ts'
 import { Fleet, leaseMs, sleepUntil } from './fixtures/fleet.ts'
-import { inLength, isChosen, measured, once, Site, sharedKinds } from './fixtures/site.ts'
+import { inLength, isChosen, measured, Site, sharedKinds } from './fixtures/site.ts'
 import { until } from './fixtures/witness.ts'
 
 /** S5: how soon after it goes on a holder that stood still sees its signal aborted. */
@@ -24,10 +24,11 @@ describe.concurrent.each(sharedKinds)('a holder that stands still, on %s', kind 
       for (let round = 1; round <= inLength({ short: 1, full: 5 }); round++) {
         const [a, b] = [`ignores-${round}`, `heeds-${round}`] as const
         const holder = await fleet.start()
-        await site.declare([
-          { name: a, task: 'ignores', schedule: once((await site.now()) + 300) },
-          { name: b, task: 'heeds', schedule: once((await site.now()) + 300) },
-        ])
+        const both = [
+          { name: a, task: 'ignores' },
+          { name: b, task: 'heeds' },
+        ]
+        await site.soon(both, 300)
         const first = await witness.start({ job: a })
         await witness.start({ job: b })
         expect(first.pid).toBe(holder.pid)
@@ -107,7 +108,7 @@ describe.concurrent.each(sharedKinds)('a holder that stands still, on %s', kind 
     const fleet = await Fleet.on(kind, { tasks: { work: { kind: 'work', ms: 3500 } } })
     onTestFinished(() => fleet.end())
     await fleet.startAll(2)
-    await fleet.site.declare([{ name: 'long', task: 'work', schedule: once((await fleet.site.now()) + 300) }])
+    await fleet.site.soon([{ name: 'long', task: 'work' }], 300)
     const { pid } = await fleet.witness.start({ job: 'long' })
     const holder = fleet.of({ pid })
     await sleep(200)
@@ -127,13 +128,13 @@ describe.concurrent.each(sharedKinds)('a holder that stands still, on %s', kind 
       onTestFinished(() => fleet.end())
       const { site, witness } = fleet
       const holder = await fleet.start({ failAt: 'pauseAfterClaim' })
-      await site.declare([{ name: 'once', task: 'fast', schedule: once((await site.now()) + 300) }])
+      await site.soon([{ name: 'once', task: 'fast' }], 300)
       await until('the claim', () => witness.notes.some(({ t }) => t === 'failpoint'))
       await fleet.start()
       await until('the run elsewhere', () => witness.events('settled', { job: 'once' }).length > 0)
       holder.signal('SIGCONT')
       const after = `after-${kind}`
-      await site.declare([{ name: after, task: 'fast', schedule: once((await site.now()) + 1000) }])
+      await site.soon([{ name: after, task: 'fast' }], 1000)
       await until('the next job', () => witness.events('settled', { job: after }).length > 0)
       expect(await fleet.stop()).toEqual([0, 0])
       expect(witness.runs('start', { job: 'once' }).map(({ attempt, pid }) => ({ attempt, here: pid === holder.pid }))).toEqual([

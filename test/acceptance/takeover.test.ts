@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, test } from 'vitest'
 import { auditStarts, otherThan, overlaps, repeatedStarts, verdictsOf } from './fixtures/audit.ts'
 import { callTimeoutMs, Fleet, leaseMs, type ReplicaProcess, sleepUntil, takeoverBoundMs } from './fixtures/fleet.ts'
-import { inLength, isChosen, measured, once, quantile, sharedKinds } from './fixtures/site.ts'
+import { inLength, isChosen, measured, quantile, sharedKinds } from './fixtures/site.ts'
 import { monoMs, until } from './fixtures/witness.ts'
 
 /** L2: a healthy replica starts an occurrence at most this long after its instant. */
@@ -21,7 +21,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
       const rounds = inLength({ short: 3, full: 20 })
       for (let round = 1; round <= rounds; round++) {
         const job = `round-${round}`
-        await site.declare([{ name: job, task: 'work', schedule: once((await site.now()) + 200) }])
+        await site.soon([{ name: job, task: 'work' }], 200)
         const first = await witness.start({ job })
         // The kill falls anywhere between two renewals.
         await sleep(1000 + 1000 * ((round * 0.37) % 1))
@@ -73,7 +73,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
       onTestFinished(() => fleet.end())
       const { site, witness } = fleet
       const victim = await fleet.start({ failAt: 'dieAfterClaim' })
-      await site.declare([{ name: 'once', task: 'fast', schedule: once((await site.now()) + 200) }])
+      await site.soon([{ name: 'once', task: 'fast' }], 200)
       const { mono: diedMono } = await victim.exited
       await fleet.start()
       await until('the run elsewhere', () => witness.events('settled', { job: 'once' }).length > 0)
@@ -89,12 +89,13 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
   test.skipIf(!isChosen(kind))(
     'after a death between effect and settle the run starts again, or with onTakeover skip is abandoned',
     async ({ expect, onTestFinished }) => {
-      const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } }, leaseMs: 1000 })
+      // long enough that no victim takes over what the other left
+      const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } }, leaseMs: 10_000 })
       onTestFinished(() => fleet.end())
       const { site, witness } = fleet
       for (const onTakeover of ['retry', 'skip'] as const) {
         const victim = await fleet.start({ failAt: 'dieBeforeSettle' })
-        await site.declare([{ name: onTakeover, task: 'fast', schedule: once((await site.now()) + 200), onTakeover }])
+        await site.soon([{ name: onTakeover, task: 'fast', onTakeover }], 200)
         await victim.exited
       }
       await fleet.start()
@@ -145,7 +146,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
     onTestFinished(() => fleet.end())
     const { site, witness } = fleet
     await fleet.startAll(2)
-    await site.declare([{ name: 'pay', task: 'work', schedule: once((await site.now()) + 200), onTakeover: 'skip' }])
+    await site.soon([{ name: 'pay', task: 'work', onTakeover: 'skip' }], 200)
     await fleet.of(await witness.start({ job: 'pay' })).kill()
     await until('the verdict', async () => (await site.ledger({ final: true })).length === 1)
     expect(await fleet.stop()).toEqual([0])

@@ -150,7 +150,9 @@ export function controlling(subject: Subject): void {
       expect(await arena.asks()).toMatchObject([{ id: 'b', at: 2000 }])
       expect(await arena.control(await removal(arena, await arena.row()))).toBe('done')
       await arena.succeed({ row, manual: null, backfill: null })
-      const verdicts = (await arena.runs()).filter(({ final }) => final).map(line => `${line.cause} ${line.scheduledAt}–${line.untilAt} ${line.end}`)
+      const verdicts = (await arena.runs())
+        .filter(({ final }) => final)
+        .map(line => `${line.cause} ${line.scheduledAt}–${line.untilAt} ${line.end}`)
       expect(verdicts.sort()).toEqual(['b 1000–1000 succeeded', 'b 2000–3000 skipped'])
     })
 

@@ -10,7 +10,10 @@ export const corpus: readonly { readonly seed: number; readonly found: string }[
   { seed: 209953, found: 'S7: the same' },
   { seed: 210592, found: 'S7: the same' },
   { seed: 203593, found: 'S7: the same, after a suspension' },
-  { seed: 337482, found: 'S5: such a plan found its extra row after the same replica had claimed it anew, only to be planned, and started it' },
+  {
+    seed: 337482,
+    found: 'S5: such a plan found its extra row after the same replica had claimed it anew, only to be planned, and started it',
+  },
   { seed: 425320, found: 'L3: an instant of one job skipped far ahead pushed the next edit of another job as far' },
   { seed: 208409, found: 'L1: in its quiet sleep, a machine that had been suspended went on sleeping for as long' },
   { seed: 235872, found: 'a machine that was suspended is in step again once the store has answered' },

@@ -698,7 +698,9 @@ function commandOf(made: Made, current: JobRow, { book, began }: World): Command
         startedAt: null,
       }
       const rest = { endedAt: began, end: 'skipped', final: true, reason: 'removed', error: null, result: null, logTail: null } as const
-      const lines = asks.map((ask): LedgerLine => ({ ...line, ...rest, cause: ask.id, scheduledAt: ask.at + (made['isCovering'] === false ? 1 : 0) }))
+      const lines = asks.map(
+        (ask): LedgerLine => ({ ...line, ...rest, cause: ask.id, scheduledAt: ask.at + (made['isCovering'] === false ? 1 : 0) }),
+      )
       return { kind: 'remove', name, seen: shown, lines, nextAt: made['isPassed'] === true ? began - 1 : began + 700_000 }
     }
     case 'backfill':
