@@ -147,7 +147,7 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
       const leaving = await fleet.start({ claimDelayMs: 300 })
       const at = (await site.now()) + 1000
       await site.declare([{ name: 'once', task: 'fast', schedule: once(at) }])
-      await sleepUntil(at + 150)
+      await until('a claim to be on its way', () => witness.notes.find(({ t, wall }) => t === 'failpoint' && wall >= at))
       leaving.signal('SIGTERM')
       expect((await leaving.exited).code).toBe(0)
       const lease = (await site.store.read('leases', {})).leases[0]
