@@ -54,6 +54,8 @@ function saying(told: Told, named: (replicaId: string) => string): Saying {
       return trouble('store', `${told.event.during}: ${errorText(told.event.error)}`)
     case 'storeRecovered':
       return { sign: '·', word: 'store', tone: 'notice', note: `answers again, after ${lengthText(told.event.afterMs)}` }
+    case 'heartbeatDegraded':
+      return trouble('heartbeat', errorText(told.event.error))
     case 'planFailed':
       return trouble('plan', errorText(told.event.error), told.event.job)
     case 'overruled':

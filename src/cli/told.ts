@@ -17,6 +17,7 @@ const names: { readonly [K in keyof Events]: true } = {
   fencedOff: true,
   storeFailed: true,
   storeRecovered: true,
+  heartbeatDegraded: true,
   planFailed: true,
   overruled: true,
   declareFailed: true,

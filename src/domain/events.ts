@@ -37,6 +37,8 @@ export interface Events {
   storeFailed: { readonly during: string; readonly error: OnetickError | Error; readonly code: ErrorCode | null }
   /** The store answers again. */
   storeRecovered: { readonly afterMs: number }
+  /** The heartbeat's thread is gone, or does not renew: the loop does, and a handler that blocks the loop loses its lease. Told once, until it is well again. */
+  heartbeatDegraded: { readonly error: OnetickError }
   /** A lease could not be planned, its stored schedule for one; it is left to expire, and then tried again. */
   planFailed: { readonly job: string; readonly error: Error }
   /** A newer release that lives declares this job otherwise; that definition stays in force. */
@@ -57,6 +59,7 @@ const names: { readonly [K in keyof Events]: true } = {
   fencedOff: true,
   storeFailed: true,
   storeRecovered: true,
+  heartbeatDegraded: true,
   planFailed: true,
   overruled: true,
   declareFailed: true,

@@ -2,6 +2,8 @@ import type { Cancel, Clock } from '../domain/clock.ts'
 import { OnetickError } from '../domain/errors.ts'
 import type { JobRow } from '../domain/job.ts'
 import type { Instant } from '../domain/timetable.ts'
+import type { Beaten } from './heartbeat.ts'
+import type { TrustSlot } from './trust.ts'
 import { watchfulSignal } from './watchful-signal.ts'
 
 /** Why a run was told to stop. */
@@ -19,7 +21,7 @@ const abortCodes = {
  * S5: local time can only shorten trust. A deadline is counted from before the call was sent, and at it the signal is
  * aborted whether or not the store answers.
  */
-export class Holding {
+export class Holding implements Beaten {
   /** The row as last heard of. */
   row: JobRow
   readonly #clock: Clock
@@ -30,8 +32,8 @@ export class Holding {
   #cancelTimer: Cancel = () => undefined
   #abortReason: AbortReason | null = null
   #isOver = false
-  /** The store said so: nothing this holder writes is taken any more. */
-  isLost = false
+  #slot: TrustSlot | null = null
+  #isLost = false
   /** The handler has been called and has not ended. */
   isRunning = false
   /** Once it is over: when its row is due next, as far as this replica can tell. */
@@ -47,17 +49,30 @@ export class Holding {
     this.#watch()
   }
 
+  get rowId(): number {
+    return this.row.id
+  }
+
+  get fence(): number {
+    return this.row.fence
+  }
+
+  /** The store said so: nothing this holder writes is taken any more. */
+  get isLost(): boolean {
+    return this.#isLost || this.#slot?.isLost === true
+  }
+
   get abortReason(): AbortReason | null {
     return this.#abortReason
   }
 
   /** Of the clock's elapsed time. */
   get deadlineMs(): number {
-    return this.#deadlineMs
+    return Math.max(this.#deadlineMs, this.#slot?.deadlineMs ?? 0)
   }
 
   isTrusted(): boolean {
-    return !this.isLost && this.#clock.elapsedMs() < this.#deadlineMs
+    return !this.isLost && this.#clock.elapsedMs() < this.deadlineMs
   }
 
   /** The store confirmed the lease until then. An older confirmation that arrives late changes nothing. */
@@ -65,8 +80,19 @@ export class Holding {
     this.#deadlineMs = Math.max(this.#deadlineMs, deadlineMs)
   }
 
+  /** The heartbeat's thread renews it, too: what that writes counts. Null: no longer. */
+  share(slot: TrustSlot | null): void {
+    this.#deadlineMs = this.deadlineMs
+    this.#isLost = this.isLost
+    this.#slot = slot
+  }
+
+  cancel(): void {
+    this.abort('cancelled')
+  }
+
   lose(): void {
-    this.isLost = true
+    this.#isLost = true
     this.abort('leaseLost')
   }
 
@@ -84,7 +110,7 @@ export class Holding {
   }
 
   #watch(): void {
-    this.#cancelTimer = this.#clock.after(this.#deadlineMs - this.#clock.elapsedMs(), () => {
+    this.#cancelTimer = this.#clock.after(this.deadlineMs - this.#clock.elapsedMs(), () => {
       if (this.isTrusted()) this.#watch()
       else this.abort('leaseLost')
     })

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import { OnetickError } from '../domain/errors.ts'
 import type { Emitter } from '../domain/events.ts'
 import type { Instant } from '../domain/timetable.ts'
-import { bounded } from './bounded.ts'
+import { bounded } from '../execution/bounded.ts'
 import type { StoreClock } from './store-clock.ts'
 
 /** The way of every store call: bounded in time, its reply's time observed, its failures told of. */

@@ -16,6 +16,7 @@ import { type Declarable, declarable, declarationAt, Jobs } from './jobs.ts'
 import { refuseUnknown } from './known-options.ts'
 import { type OnetickOptions, settingsOf } from './replica-options.ts'
 import { Scheduler } from './scheduler.ts'
+import { threadStarter } from './thread-starter.ts'
 import type { Timing } from './timing.ts'
 import { unheard } from './unheard.ts'
 
@@ -100,6 +101,7 @@ export class Onetick {
       jobs: this.#jobs,
       timing: this.#timing,
       replica: this.#replica(),
+      startThread: threadStarter(this.#options, { store, clock: this.#clock, owner: this.#replicaId, timing: this.#timing }),
       migrate: this.#options.migrate !== false,
     })
     this.#scheduler = scheduler

@@ -60,6 +60,6 @@ export function settingsOf(options: OnetickOptions): Settings {
 }
 
 const known: readonly (keyof OnetickOptions)[] = [
-  ...(['lease', 'heartbeat', 'store', 'namespace', 'role', 'concurrency', 'drainTimeout'] as const),
+  ...(['lease', 'heartbeat', 'stuckAfter', 'store', 'namespace', 'role', 'concurrency', 'drainTimeout'] as const),
   ...(['abortGrace', 'migrate', 'replica', 'clock', 'random'] as const),
 ]

@@ -7,6 +7,7 @@ import type { RunEnd } from '../domain/settle.ts'
 import { successorOf } from '../domain/successor.ts'
 import type { Instant } from '../domain/timetable.ts'
 import { contextOf, takenOverFrom } from '../execution/context.ts'
+import type { Heartbeats } from '../execution/heartbeats.ts'
 import { Holding } from '../execution/holding.ts'
 import { endOf, run } from '../execution/run.ts'
 import type { Grant } from '../store/store.ts'
@@ -21,6 +22,7 @@ export interface RunnerOptions extends SchedulerOptions {
   readonly storeClock: StoreClock
   /** By row; the runner takes out what has ended. */
   readonly holdings: Map<number, Holding>
+  readonly heartbeats: Heartbeats
   readonly isDraining: () => boolean
   /** A slot is free; the row it held is due then. */
   readonly onFree: (dueAt: Instant) => void
@@ -44,6 +46,7 @@ export class Runner {
 
   #hold(holding: Holding, body: () => Promise<void>): void {
     this.#of.holdings.set(holding.row.id, holding)
+    this.#of.heartbeats.hold(holding)
     body()
       .catch(error => this.#of.events.emit('planFailed', { job: holding.row.name, error: error as Error }))
       .finally(() => this.#drop(holding))
@@ -66,8 +69,9 @@ export class Runner {
   }
 
   #drop(holding: Holding): void {
-    const { holdings, onFree } = this.#of
+    const { holdings, heartbeats, onFree } = this.#of
     holding.release()
+    heartbeats.drop(holding)
     if (holdings.get(holding.row.id) === holding) holdings.delete(holding.row.id)
     onFree(holding.nextDueAt)
     if (holdings.size === 0) for (const listener of [...this.#idleListeners]) listener()

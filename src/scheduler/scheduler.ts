@@ -1,6 +1,6 @@
 import type { Cancel } from '../domain/clock.ts'
 import type { Instant } from '../domain/timetable.ts'
-import { Heartbeat } from '../execution/heartbeat.ts'
+import { Heartbeats } from '../execution/heartbeats.ts'
 import { Holding } from '../execution/holding.ts'
 import type { Wakeup } from '../store/store.ts'
 import { Calls, isHopeless } from './calls.ts'
@@ -25,7 +25,7 @@ export class Scheduler {
   readonly #calls: Calls
   readonly #claims: Claims
   readonly #settler: Settler
-  readonly #heartbeat: Heartbeat
+  readonly #heartbeats: Heartbeats
   readonly #runner: Runner
   readonly #declarer: Declarer
   readonly #housekeeping: Housekeeping
@@ -63,12 +63,8 @@ export class Scheduler {
       send: request => this.#calls.send('claim', () => store.claim(request)),
     })
     this.#settler = new Settler({ clock, random, owner, send: request => this.#calls.send('settle', () => store.settle(request)) })
-    this.#heartbeat = new Heartbeat({
-      clock,
-      owner,
-      leaseMs: timing.leaseMs,
-      heartbeatMs: timing.heartbeatMs,
-      marginMs: timing.marginMs,
+    this.#heartbeats = new Heartbeats({
+      ...{ clock, random, events, owner, timing, capacity: replica.capacity, startThread: of.startThread },
       holdings: () => this.#holdings.values(),
       renew: request => this.#calls.send('renew', () => store.renew(request)),
     })
@@ -77,6 +73,7 @@ export class Scheduler {
       settler: this.#settler,
       claims: this.#claims,
       holdings: this.#holdings,
+      heartbeats: this.#heartbeats,
       storeClock: this.#storeClock,
       isDraining: () => this.#state !== 'running',
       onFree: dueAt => this.#onFree(dueAt),
@@ -115,6 +112,7 @@ export class Scheduler {
   #begin(): void {
     if (this.#state !== 'running') return
     this.#housekeeping.start()
+    this.#heartbeats.start()
     if (this.#of.replica.tasks.length === 0) return
     void this.#listen()
     this.#askIn(0)
@@ -143,7 +141,7 @@ export class Scheduler {
       await this.#leave()
     }
     this.#state = 'stopped'
-    this.#heartbeat.stop()
+    await this.#heartbeats.stop()
     this.#settler.stop()
     for (const holding of this.#holdings.values()) holding.release()
     await this.#wakeup?.close().catch(() => undefined)
@@ -242,7 +240,6 @@ export class Scheduler {
       const holding = new Holding(grant.row, sentAtMs + grant.row.dueAt - reply.now - timing.marginMs, clock)
       this.#runner.take(holding, grant, reply.now)
     }
-    if (fresh.length > 0) this.#heartbeat.keep()
   }
 
   #planNextAsk({ reply, fresh }: Asked): void {

@@ -22,6 +22,10 @@ export function unheard(warn: (text: string, code: string) => void): <K extends 
           code ?? 'ONETICK_STORE_FAILED',
         )
       }
+      case 'heartbeatDegraded': {
+        const { error } = event as Events['heartbeatDegraded']
+        return once(name, `${error.message} Listen to 'heartbeatDegraded' to hear of it in the app.`, error.code)
+      }
       case 'declareFailed': {
         const { job, error } = event as Events['declareFailed']
         const text = `The job ${quoted(job)} is not scheduled: ${error.message}`

@@ -65,6 +65,7 @@ export class Replica {
       compile: of.compile,
       jobs,
       timing: of.timing,
+      startThread: null,
       migrate: false,
       replica: { id: of.id, host: of.id, version, release: jobs.release, role: 'all', tasks: jobs.tasks, capacity: of.capacity },
     })

@@ -1,5 +1,6 @@
 import { OnetickError, quoted } from '../domain/errors.ts'
 import { checkName } from '../domain/name.ts'
+import type { StoreAddress } from './address.ts'
 import { memory } from './memory/index.ts'
 import { type PoolLike, postgres } from './postgres/index.ts'
 import { sqlite } from './sqlite/index.ts'
@@ -17,6 +18,11 @@ export function openStore(source: StoreSource | undefined, options: StoreOptions
   if ('claim' in source && 'settle' in source) return source
   if ('query' in source && 'connect' in source) return postgres({ ...options, pool: source })
   throw new OnetickError('ONETICK_STORE_URL', 'The store is neither a URL nor a Pool nor a store.')
+}
+
+/** What `store.elsewhere` told, opened in the thread it was told to. */
+export function openAddress(address: StoreAddress): Store {
+  return address.kind === 'sqlite' ? sqlite(address.options) : postgres(address.options)
 }
 
 function openUrl(url: string, options: StoreOptions): Store {

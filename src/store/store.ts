@@ -5,6 +5,7 @@ import type { Plan, Seen } from '../domain/plan.ts'
 import type { LedgerLine } from '../domain/run.ts'
 import type { RunEnd } from '../domain/settle.ts'
 import type { Instant, Schedule } from '../domain/timetable.ts'
+import type { StoreAddress } from './address.ts'
 import type { Readings } from './readings.ts'
 import type { Presence, Replica } from './replica.ts'
 
@@ -48,6 +49,8 @@ export interface Store {
   /** Calls `listener` soon after something became due ahead of time on any replica. An optimisation: polling alone is correct. */
   wake(listener: () => void): Promise<Wakeup>
   close(): Promise<void>
+  /** How another thread opens the same store; `url` where the store itself was given no way to. Null: it cannot. Left out: the same. */
+  elsewhere?(url: string | null): StoreAddress | null
 }
 
 /** Who holds what. */

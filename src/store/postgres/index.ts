@@ -85,6 +85,13 @@ export function postgres(options: PostgresOptions): Store {
       listening.add(wakeup)
       return wakeup
     },
+    elsewhere: given => {
+      const url = 'url' in options ? options.url : given
+      if (url === null) return null
+      const { schema, prefix } = options
+      const named = { ...(schema === undefined ? {} : { schema }), ...(prefix === undefined ? {} : { prefix }) }
+      return { kind: 'postgres', options: { url, namespace, callTimeoutMs: limitMs, poolSize: 1, ...named } }
+    },
     close: async () => {
       await Promise.all([...listening].map(wakeup => wakeup.close()))
       await database.close()

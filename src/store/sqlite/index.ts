@@ -49,12 +49,12 @@ export function sqlite(options: SqliteOptions): Store {
   if (!(callTimeoutMs > 0 && callTimeoutMs < 2 ** 31)) {
     throw new OnetickError('ONETICK_OPTION', `callTimeoutMs is ${quoted(callTimeoutMs)}, not a positive number of milliseconds.`)
   }
+  const file = { path: resolve(path), namespace, prefix, synchronous, callTimeoutMs }
+  // a function that opens the file cannot be sent to another thread
+  const isPlain = driver === undefined || typeof driver === 'string'
   return new SqliteStore({
-    path: resolve(path),
-    namespace,
-    prefix,
-    synchronous,
-    callTimeoutMs,
+    ...file,
+    elsewhere: isPlain ? { kind: 'sqlite', options: { ...file, ...(driver === undefined ? {} : { driver }) } } : null,
     driver,
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,

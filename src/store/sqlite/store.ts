@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Instant } from '../../domain/timetable.ts'
+import type { StoreAddress } from '../address.ts'
 import { control } from '../commands.ts'
 import { declare } from '../releases.ts'
 import type {
@@ -37,6 +38,7 @@ const declarationsAtOnce = 200
 
 export interface SqliteStoreOptions extends DatabaseOptions {
   readonly namespace: string
+  readonly elsewhere: StoreAddress | null
 }
 
 /** One file on one host. Each verb is a short transaction that holds the writer's lock; the clock is the host's. */
@@ -48,15 +50,17 @@ export class SqliteStore implements Store {
   readonly #wakeups: Wakeups
   readonly #clock: Clock
   readonly #callTimeoutMs: number
+  readonly #elsewhere: StoreAddress | null
 
   constructor(options: SqliteStoreOptions) {
-    const { path, namespace, clock, callTimeoutMs } = options
+    const { path, namespace, clock, callTimeoutMs, elsewhere } = options
     this.location = `sqlite:${path}`
     this.#database = new Database(options)
     this.#namespace = namespace
     this.#wakeups = new Wakeups(path, namespace)
     this.#clock = clock
     this.#callTimeoutMs = callTimeoutMs
+    this.#elsewhere = elsewhere
   }
 
   claim(request: ClaimRequest): Promise<ClaimReply> {
@@ -115,6 +119,10 @@ export class SqliteStore implements Store {
     this.#database.checkOpen()
     this.#wakeups.add(listener)
     return { live: () => false, close: async () => this.#wakeups.remove(listener) }
+  }
+
+  elsewhere(): StoreAddress | null {
+    return this.#elsewhere
   }
 
   async close(): Promise<void> {

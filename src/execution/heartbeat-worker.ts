@@ -1,0 +1,75 @@
+// Runs in a thread of its own, on a connection of its own: renews while the loop that it watches is busy, and stops renewing
+// once that has been stuck for too long.
+import { clockSince } from '../platform/system.ts'
+import { insideThread } from '../platform/threads.ts'
+import { openAddress } from '../store/open.ts'
+import { bounded } from './bounded.ts'
+import { type Beaten, Heartbeat } from './heartbeat.ts'
+import type { ThreadData, ToThread } from './heartbeat-thread.ts'
+import { Trust } from './trust.ts'
+
+const { data, post, listen, end } = insideThread()
+const { address, zero, memory, owner, timing, stuckAfterMs } = data as ThreadData
+
+const clock = clockSince(zero)
+const trust = new Trust({ memory })
+const store = openAddress(address)
+const leases = new Map<number, Beaten>()
+
+const heartbeat = new Heartbeat({
+  clock,
+  owner,
+  ...timing,
+  holdings: () => leases.values(),
+  renew: async request => {
+    try {
+      return await bounded(clock, timing.callTimeoutMs, 'renew', () => store.renew(request))
+    } catch (error) {
+      post({ kind: 'failed', error: error instanceof Error ? error.message : String(error) })
+      throw error
+    }
+  },
+  // a loop that stands still does not pulse: after so long, nobody knows whether its runs will ever end
+  due: held => (clock.elapsedMs() - trust.pulsedAtMs < stuckAfterMs ? held : []),
+})
+
+// connected before the first lease is to be renewed
+store.read('status', {}).catch(() => undefined)
+
+listen(message => {
+  const told = message as ToThread
+  switch (told.kind) {
+    case 'hold':
+      leases.set(told.slot, beaten(told))
+      return heartbeat.keep()
+    case 'drop':
+      leases.delete(told.slot)
+      // only now may the slot be another lease's: nothing is written into it any more
+      return post({ kind: 'dropped', slot: told.slot })
+    case 'stop':
+      heartbeat.stop()
+      void store.close().then(end, end)
+  }
+})
+
+function beaten({ slot, rowId, fence }: ToThread & { kind: 'hold' }): Beaten {
+  const isCurrent = (): boolean => leases.get(slot) === lease
+  const lease: Beaten & { isLost: boolean } = {
+    rowId,
+    fence,
+    isLost: false,
+    trustUntil: deadlineMs => {
+      if (isCurrent()) trust.trustUntil(slot, deadlineMs)
+    },
+    lose: () => {
+      lease.isLost = true
+      if (!isCurrent()) return
+      trust.lose(slot)
+      post({ kind: 'lost', slot })
+    },
+    cancel: () => {
+      if (isCurrent()) post({ kind: 'cancelled', slot })
+    },
+  }
+  return lease
+}
