@@ -14,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts'],
-          exclude: ['test/package.test.ts'],
+          exclude: ['test/package.test.ts', 'test/bundle.test.ts'],
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
@@ -24,7 +24,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/*/**/*.test.ts', 'test/package.test.ts'],
+          include: ['test/*/**/*.test.ts', 'test/package.test.ts', 'test/bundle.test.ts'],
           globalSetup: ['./test/servers/setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
