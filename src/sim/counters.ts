@@ -80,8 +80,10 @@ export class Counters {
     this.unexpected.push(...other.unexpected)
   }
 
-  missing(): Sometimes[] {
-    return sometimes.filter(name => !this.seen.has(name))
+  /** Of a thousand seeds or more: what was seen less than once a thousand. Fewer say nothing. */
+  rare(seeds: number): Sometimes[] {
+    if (seeds < 1000) return []
+    return sometimes.filter(name => (this.seen.get(name) ?? 0) < seeds / 1000)
   }
 }
 

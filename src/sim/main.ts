@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../platform/system.ts'
 import { Counters } from './counters.ts'
+import { failureOf } from './failure.ts'
 import type { Violation } from './history.ts'
 import { mutants } from './mutants/all.ts'
 import type { Mutant } from './mutants/mutant.ts'
@@ -53,16 +54,15 @@ async function many(from: number, count: number): Promise<void> {
   say(`${count} seeds from ${from}, ${perMinute} a minute.`)
   const seen = [...counters.seen].sort(([a], [b]) => (a < b ? -1 : 1))
   say(seen.map(([name, times]) => `${name} ${times}`).join(', '))
-  const missing = counters.missing()
-  if (count >= 1000 && missing.length > 0) {
-    say(`Never seen: ${missing.join(', ')}. What never happens proves nothing.`)
+  const rare = counters.rare(count)
+  if (rare.length > 0) {
+    say(`Seen less than once in a thousand seeds: ${rare.join(', ')}. What does not happen proves nothing.`)
     process.exitCode = 1
   }
 }
 
 function fail(seed: number, violations: readonly Violation[]): void {
-  for (const { promise, at, what } of violations.slice(0, 5)) say(`${promise} broken at ${at}: ${what}`)
-  say(`Replay: npm run sim -- --seed ${seed} --trace`)
+  say(failureOf(seed, violations, minutesAsked()))
   process.exitCode = 1
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Counters } from '../../src/sim/counters.ts'
+import { Counters, sometimes } from '../../src/sim/counters.ts'
+import { failureOf } from '../../src/sim/failure.ts'
 import { mutants } from '../../src/sim/mutants/all.ts'
 import { simulate } from '../../src/sim/run.ts'
 import { caughtAt, corpus } from './corpus.ts'
@@ -16,10 +17,25 @@ describe('the simulator can fail', () => {
   test.each(mutants.map(mutant => ({ name: mutant.name, mutant })))(
     '$name is caught by the promise it breaks',
     async ({ name, mutant }) => {
-      const { violations } = await simulate({ seed: caughtAt[name] ?? 1, turn, mutant })
+      const { violations } = await simulate({ seed: caughtAt[name] ?? 0, turn, mutant })
       expect(violations.map(({ promise }) => promise)).toContain(mutant.promise)
     },
   )
+
+  test('what is seen less than once in a thousand seeds fails a run of a thousand or more', () => {
+    const counters = new Counters()
+    for (const name of sometimes) counters.add(name, 2)
+    expect(counters.rare(2000)).toEqual([])
+    expect(counters.rare(2001)).toEqual(sometimes)
+    expect(new Counters().rare(1000)).toEqual(sometimes)
+    expect(new Counters().rare(999)).toEqual([])
+  })
+
+  test('a failure tells its seed, the commit, and the one command that replays it', () => {
+    const lines = failureOf(4711, [{ promise: 'S1', at: 5, what: 'two at once' }], 3).split('\n')
+    expect(lines[0]).toMatch(/^Seed 4711 fails at commit [0-9a-f]{7,}(-dirty)?\.$|commit unknown/)
+    expect(lines.slice(1)).toEqual(['S1 broken at 5: two at once', 'Replay: npm run sim -- --seed 4711 --minutes 3 --trace'])
+  })
 })
 
 test(
@@ -28,11 +44,11 @@ test(
     const counters = new Counters()
     // other seeds with each run of a soak would find more; the same ones here, so that a failure is the change's
     for (let seed = 10_001; seed <= 10_000 + seeds; seed++) {
-      const outcome = await simulate({ seed, turn })
-      counters.join(outcome.counters)
-      expect(outcome.violations, `npm run sim -- --seed ${seed} --trace`).toEqual([])
+      const { violations, counters: seen } = await simulate({ seed, turn })
+      counters.join(seen)
+      if (violations.length > 0) throw new Error(failureOf(seed, violations))
     }
-    expect(counters.missing()).toEqual([])
+    expect(counters.rare(seeds)).toEqual([])
   },
   isSoak ? 3_600_000 : 300_000,
 )
