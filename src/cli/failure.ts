@@ -26,9 +26,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) return failureOf(usageError(error, '--help'))
   if (isOnetickError(error)) {
     const exit = unreachable.has(error.code) ? exitCodes.unreachable : exitCodes.usage
-    // replicas do; a command that was asked once does not
-    const message = tidy(error.message).replace(/ Onetick keeps trying\.$/, '')
-    return { code: error.code, exit, message, stack: null }
+    return { code: error.code, exit, message: tidy(error.message), stack: null }
   }
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return { code: null, exit: exitCodes.difference, message: tidy(text), stack: error instanceof Error ? stackOf(error) : null }

@@ -90,9 +90,8 @@ export class Session {
   /** For people: which jobs are looked at. */
   async whereabouts(): Promise<string> {
     const [config, { location }] = [await this.config(), await this.store()]
-    const named = this.options.namespace ?? (config?.kind === 'settings' ? config.settings.namespace : undefined)
-    const isOwn = named === undefined && config?.kind === 'instance'
-    return `${isOwn ? "the config's namespace" : `namespace ${quoted(named ?? 'default')}`} of ${printable(location)}`
+    const own = config?.kind === 'instance' ? config.onetick.namespace : config?.settings.namespace
+    return `namespace ${quoted(this.options.namespace ?? own ?? 'default')} of ${printable(location)}`
   }
 
   async close(): Promise<void> {

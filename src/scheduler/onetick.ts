@@ -181,6 +181,10 @@ export class Onetick {
     return this.#options.role ?? 'all'
   }
 
+  get namespace(): string {
+    return this.#options.namespace ?? 'default'
+  }
+
   /** This replica's id: the owner of its leases. */
   get replicaId(): string {
     return this.#replicaId

@@ -39,7 +39,7 @@ export interface Settings {
 /** Throws `ONETICK_OPTION`, `ONETICK_DURATION` or `ONETICK_NAME` on the first option that cannot be. */
 export function settingsOf(options: OnetickOptions): Settings {
   refuseUnknown('Onetick', options, known)
-  const { namespace, replica, role, migrate, concurrency = 10 } = options
+  const { namespace, replica, role, migrate, clock, random, concurrency = 10 } = options
   if (namespace !== undefined) checkName('The namespace', namespace)
   if (replica !== undefined) checkName('The replica name', replica)
   if (role !== undefined && role !== 'all' && role !== 'client') {
@@ -48,6 +48,8 @@ export function settingsOf(options: OnetickOptions): Settings {
   if (migrate !== undefined && typeof migrate !== 'boolean') {
     throw new OnetickError('ONETICK_OPTION', `migrate is ${quoted(migrate)}; it may be true or false.`)
   }
+  if (clock !== undefined && typeof clock?.elapsedMs !== 'function') throw new OnetickError('ONETICK_OPTION', 'clock is no clock.')
+  if (random !== undefined && typeof random?.id !== 'function') throw new OnetickError('ONETICK_OPTION', 'random is no source of chance.')
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     throw new OnetickError('ONETICK_OPTION', `concurrency is ${quoted(concurrency)}; it must be a whole number from 1 to 10000.`)
   }

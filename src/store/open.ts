@@ -37,10 +37,10 @@ function openUrl(url: string, options: StoreOptions): Store {
     case 'memory':
       return memory(options)
     default:
-      // the rest of a URL may hold a password
+      // the rest of a URL, or the whole of what is none, may hold a password
       throw new OnetickError(
         'ONETICK_STORE_URL',
-        `A store URL that starts with ${quoted(scheme === undefined ? '' : `${scheme}:`)} is not known.`,
+        scheme === undefined ? 'The store is text, but no URL.' : `A store URL that starts with ${quoted(`${scheme}:`)} is not known.`,
       )
   }
 }

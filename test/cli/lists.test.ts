@@ -189,9 +189,7 @@ describe('what is in the store', () => {
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`There is no job 'good' in ${where}.`) })
     }
     const own = folderWith({ 'onetick.config.mjs': configWith('', `{ store: '${store}', namespace: 'own' }`) })
-    expect((await run(own, ['list'])).stdout).toContain(
-      `No jobs yet in the config's namespace of ${store}.\n\nDeclare one in onetick.config.mjs:`,
-    )
+    expect((await run(own, ['list'])).stdout).toContain(`No jobs yet in namespace 'own' of ${store}.\n\nDeclare one in onetick.config.mjs:`)
     const json = folderWith({ 'onetick.config.json': JSON.stringify({ store, namespace: 'own' }) })
     expect((await run(json, ['list'])).stdout).toContain(`No jobs yet in namespace 'own' of ${store}.`)
     expect((await run(folderWith(), ['list', '--store', 'memory:'])).stdout).toContain("A memory store is its process's own")
