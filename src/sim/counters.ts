@@ -32,6 +32,8 @@ export const sometimes = [
   'suspended',
   'cut',
   'blackhole',
+  'deaf',
+  'alone',
   'skipped:overlap',
   'skipped:paused',
   'missed:window',

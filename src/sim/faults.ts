@@ -25,7 +25,7 @@ export function wreak(sim: Simulation): void {
 
 /** These strike where something happens, not at a time. */
 function isHook(fault: Fault): boolean {
-  return ['crashAtGrant', 'pauseAtGrant', 'crashAtEnd', 'pauseAtEnd', 'skew', 'drift', 'slow'].includes(fault)
+  return ['crashAtGrant', 'pauseAtGrant', 'deafAtGrant', 'crashAtEnd', 'pauseAtEnd', 'skew', 'drift', 'slow'].includes(fault)
 }
 
 function strike(sim: Simulation, fault: Fault): void {

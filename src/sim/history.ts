@@ -46,6 +46,8 @@ export interface Leased extends OfLease {
   readonly by: 'claim' | 'plan'
   readonly job: string
   readonly claimId: string | null
+  /** Until when the ask that brought it was to arrive; null: a plan did. */
+  readonly notAfter: Instant | null
   /** An extra row of overlap `allow`. */
   readonly isExtra: boolean
   /** The overlap that the row was granted under. */

@@ -50,7 +50,8 @@ export class Link implements Store {
   readonly kind: string = 'simulated'
   readonly location: string = 'sim:'
   weather: Weather = fine
-  state: 'open' | 'cut' | 'blackhole' = 'open'
+  /** Deaf: what it sends arrives, what it is answered does not. */
+  state: 'open' | 'cut' | 'blackhole' | 'deaf' = 'open'
   readonly #of: { world: World; chance: Chance; host: Host; server: Server; store: Store; limitMs: number; events: LinkEvents }
   readonly #wakeups: Set<Wakeup> = new Set()
 
@@ -207,7 +208,7 @@ export class Link implements Store {
     const back = (deliver: () => void): void => {
       if (chance.yes(this.weather.dropReply)) return events.onLost('reply')
       world.after(this.#delayMs(), () => {
-        if (this.state === 'blackhole') events.onLost('reply')
+        if (this.state === 'blackhole' || this.state === 'deaf') events.onLost('reply')
         else if (this.state === 'cut' || !server.isUp) {
           events.onLost('reply')
           fail(unreachable())

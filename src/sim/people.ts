@@ -10,7 +10,7 @@ import type { Fault } from './scenario.ts'
 import { specOf } from './scenario.ts'
 import type { Simulation } from './simulation.ts'
 
-const acts = ['trigger', 'backfill', 'pauseJob', 'resumeJob', 'skipNext', 'cancel', 'remove', 'edit'] as const
+const acts = ['trigger', 'backfill', 'pauseJob', 'resumeJob', 'skipNext', 'cancel', 'remove', 'removeBackfilled', 'edit'] as const
 
 type Act = (typeof acts)[number]
 
@@ -57,15 +57,11 @@ async function acted(sim: Simulation, what: Act, name: string): Promise<void> {
       later(sim, () => store.control({ kind: 'skipNext', name, seen: seenOf(row), cursor: { nextAt, afterAt: due.next(nextAt) } }))
       return
     }
-    case 'remove': {
-      const { asks } = await store.read('asks', { name })
-      const lines = removalLines(row, asks, now, compileSchedule)
-      const due = new DueInstants(row, compileSchedule)
-      let nextAt = row.nextAt
-      while (nextAt <= now) nextAt = due.next(nextAt)
-      later(sim, () => store.control({ kind: 'remove', name, seen: seenOf(row), lines, nextAt }))
-      return
-    }
+    case 'remove':
+      return removed(sim, row, now)
+    case 'removeBackfilled':
+      await backfilled(sim, row, now)
+      return removed(sim, (await store.read('jobs', { name })).jobs[0] ?? row, now, chance.between(200, 2500))
     case 'edit':
       return editedAtRunTime(sim, name, now)
   }
@@ -76,10 +72,22 @@ function seenOf(row: JobRow): Seen {
   return { rev, asked, nextAt, open: open === null ? null : { cause: open.cause, scheduledAt: open.scheduledAt } }
 }
 
-function later(sim: Simulation, send: () => Promise<unknown>): void {
-  sim.world.after(sim.chance.pick([0, 1, 30, 700]), () => {
+function later(sim: Simulation, send: () => Promise<unknown>, inMs: number = sim.chance.pick([0, 1, 30, 700])): void {
+  sim.world.after(inMs, () => {
     if (sim.server.isUp) send().catch(error => sim.unexpected('people', error))
   })
+}
+
+/** Who is slow to confirm sends what was right a while ago. */
+async function removed(sim: Simulation, row: JobRow, now: Instant, inMs?: number): Promise<void> {
+  const { store } = sim
+  const { name } = row
+  const { asks } = await store.read('asks', { name })
+  const lines = removalLines(row, asks, now, compileSchedule)
+  const due = new DueInstants(row, compileSchedule)
+  let nextAt = row.nextAt
+  while (nextAt <= now) nextAt = due.next(nextAt)
+  later(sim, () => store.control({ kind: 'remove', name, seen: seenOf(row), lines, nextAt }), inMs)
 }
 
 async function backfilled(sim: Simulation, row: JobRow, now: Instant): Promise<void> {

@@ -19,7 +19,7 @@ import type {
   Store,
   Wakeup,
 } from '../store/store.ts'
-import type { History, HistoryEvent } from './history.ts'
+import type { History, HistoryEvent, Leased } from './history.ts'
 
 /** A store that writes down what it answered. At the store or at a client: a history is made of replies, whose times are the store's. */
 export class RecordingStore implements Store {
@@ -44,13 +44,14 @@ export class RecordingStore implements Store {
 
   async claim(request: ClaimRequest): Promise<ClaimReply> {
     const reply = await this.#store.claim(request)
-    for (const grant of reply.grants) this.#leased(grant, 'claim', reply.now)
+    for (const grant of reply.grants) this.#leased(grant, 'claim', { at: reply.now, notAfter: request.notAfter })
     return reply
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const reply = await this.#store.acquire(request)
-    if (reply.kind === 'granted') this.#leased({ row: reply.row, manual: null, backfill: null }, 'claim', reply.now)
+    if (reply.kind === 'granted')
+      this.#leased({ row: reply.row, manual: null, backfill: null }, 'claim', { at: reply.now, notAfter: request.notAfter })
     return reply
   }
 
@@ -80,7 +81,7 @@ export class RecordingStore implements Store {
         occurrence: item.kind === 'run' ? item.occurrence : null,
         result: result.kind,
       })
-      if (result.kind === 'granted') this.#leased(result.grant, 'plan', reply.now)
+      if (result.kind === 'granted') this.#leased(result.grant, 'plan', { at: reply.now, notAfter: null })
     }
     return reply
   }
@@ -133,7 +134,7 @@ export class RecordingStore implements Store {
   }
 
   /** A repeated ask is answered with what was granted before: that is no second lease. */
-  #leased({ row }: Grant, by: 'claim' | 'plan', at: number): void {
+  #leased({ row }: Grant, by: 'claim' | 'plan', { at, notAfter }: Pick<Leased, 'at' | 'notAfter'>): void {
     const { lease, open } = row
     if (lease === null) return
     const key = `${row.id}/${row.fence}/${lease.owner}/${lease.claimId}/${row.acquiredAt}/${lease.mayStart}/${open?.attempt ?? 0}`
@@ -143,6 +144,7 @@ export class RecordingStore implements Store {
       kind: 'leased',
       by,
       at,
+      notAfter,
       rowId: row.id,
       fence: row.fence,
       owner: lease.owner,

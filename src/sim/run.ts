@@ -18,6 +18,7 @@ export interface Outcome {
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const sim = new Simulation(options)
   const { scenario, world, history } = sim
+  if (scenario.replicas === 1) sim.count('alone')
   for (let i = 0; i < scenario.replicas; i++) world.after(sim.chance.between(0, i === 0 ? 10 : 2000), () => void sim.launch(sim.newest))
   wreak(sim)
   await world.run(scenario.startsAtMs + scenario.chaosMs)

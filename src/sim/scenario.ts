@@ -40,7 +40,10 @@ export const faults = [
   'edit',
 ] as const
 
-export type Fault = (typeof faults)[number]
+/** Drawn after all else and for few seeds, so that most seeds from before them stay what they were. */
+const laterFaults = ['deafAtGrant', 'removeBackfilled'] as const
+
+export type Fault = (typeof faults)[number] | (typeof laterFaults)[number]
 
 export interface Scenario {
   readonly replicas: number
@@ -65,17 +68,20 @@ export function scenarioOf(chance: Chance, minutes: number | null): Scenario {
   const deploys = drawn.includes('deploy') || drawn.includes('rollback')
   const chaosMs =
     minutes !== null ? minutes * 60_000 : chance.pick([20_000, 25_000, 30_000, 30_000, 45_000, chance.yes(0.05) ? 480_000 : 35_000])
-  return {
+  const scenario = {
     replicas: chance.pick([2, 2, 2, 3, 3, 3, 4, chance.whole(5, 8)]),
     release,
     tempers: new Map(release.map(({ name }) => [name, temperOf(chance)])),
-    faults: drawn,
     faultEveryMs: chance.pick([700, 1500, 3000, 3000, 6000]),
     chaosMs,
     healMs: deploys && chance.yes(0.4) ? 85_000 : 35_000,
     startsAtMs,
     timerLateMs: chance.pick([0.5, 2, 2, 15]),
   }
+  const isAlone = chance.yes(0.06)
+  const own = chance.fork()
+  const later = own.yes(0.14) && !calmly ? laterFaults.filter(() => own.yes(0.8)) : []
+  return { ...scenario, replicas: isAlone ? 1 : scenario.replicas, faults: [...drawn, ...later] }
 }
 
 export function specOf(name: string, chance: Chance, nowMs: number): JobSpec {

@@ -123,7 +123,7 @@ export class Simulation {
       },
     })
     link.weather = this.weather
-    const store = this.#mutant?.client?.(link, { id, host, server, chance: own.fork() }) ?? link
+    const store = this.#mutant?.client?.(link, { id, host, server, chance: own.fork(), marginMs: timing.marginMs }) ?? link
     const handler = handlerOf({
       ...{ clock: host.clock, chance: own.fork(), replica: id, history, now: () => server.now() },
       temper: job => this.#temper(job),
@@ -206,6 +206,21 @@ export class Simulation {
   #atGrant(replica: Replica): void {
     if (this.has('crashAtGrant') && this.chance.yes(0.04)) void this.crash(replica)
     else if (this.has('pauseAtGrant') && this.chance.yes(0.04)) replica.host.pause(this.chance.between(1000, 9000))
+    else if (this.has('deafAtGrant') && this.chance.yes(0.3)) this.#deafen(replica.link)
+  }
+
+  /** A link that goes silent and mends one way first. */
+  #deafen(link: Link): void {
+    const { world, chance } = this
+    this.count('deaf')
+    const silentMs = chance.between(1200, 2400)
+    const turn = (state: Link['state']): void => {
+      link.state = state
+      this.observeAll()
+    }
+    turn('blackhole')
+    world.after(silentMs, () => this.isChaos && turn('deaf'))
+    world.after(silentMs + chance.between(300, 900), () => turn('open'))
   }
 
   #atEnd(replica: Replica, run: HandlerRun): void {

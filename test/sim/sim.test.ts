@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Counters, sometimes } from '../../src/sim/counters.ts'
 import { failureOf } from '../../src/sim/failure.ts'
@@ -21,6 +22,17 @@ describe('the simulator can fail', () => {
       expect(violations.map(({ promise }) => promise)).toContain(mutant.promise)
     },
   )
+
+  test('the page lists each mistake, what catches it and at which seed', () => {
+    const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8')
+    const table = page.slice(page.indexOf('## It can fail'), page.indexOf('## What it found'))
+    const rows = [...table.matchAll(/^\| (.+?) \| (\w+) \| (\d+) \|$/gm)].map(([, name, promise, seed]) => ({
+      name,
+      promise,
+      seed: Number(seed),
+    }))
+    expect(rows).toEqual(mutants.map(({ name, promise }) => ({ name, promise, seed: caughtAt[name] })))
+  })
 
   test('what is seen less than once in a thousand seeds fails a run of a thousand or more', () => {
     const counters = new Counters()

@@ -1,7 +1,9 @@
 import type { Checker, History, Violation } from '../history.ts'
-import { attempts, nothingLost, occurrence, oneVerdict, onlyAskedFor } from './occurrences.ts'
+import { attempts, oneEnd, openedInTime } from './attempts.ts'
+import { nothingLost, occurrence, oneVerdict, onlyAskedFor } from './occurrences.ts'
+import { nothingToLateAsks, startsOnWord, unknownOutcomes } from './outcomes.ts'
 import { quietPauses } from './pauses.ts'
-import { handover, takeover, unknownOutcomes } from './progress.ts'
+import { handover, takeover } from './progress.ts'
 import { conditionalWrites, exclusion, fence, noTakeoverFromOneself, selfFencing } from './safety.ts'
 
 const always: readonly Checker[] = [fence]
@@ -11,10 +13,14 @@ const unlessForgotten: readonly Checker[] = [
   exclusion,
   occurrence,
   oneVerdict,
+  oneEnd,
   conditionalWrites,
   selfFencing,
   unknownOutcomes,
+  startsOnWord,
+  nothingToLateAsks,
   attempts,
+  openedInTime,
   takeover,
   nothingLost,
   handover,

@@ -2,6 +2,7 @@ import type { RunView } from '../../store/store.ts'
 import type { Checker, History, Violation } from '../history.ts'
 import { Expected } from './expected.ts'
 import { byJob, leasesOf, named } from './lease.ts'
+import { finalsOf } from './ledger.ts'
 
 /** S2: attempts of an occurrence rise one by one, and none is granted or started after its final verdict. */
 export const occurrence: Checker = history => {
@@ -34,12 +35,9 @@ export const oneVerdict: Checker = history => {
     const sorted = [...lines].sort((a, b) => (a.cause < b.cause ? -1 : a.cause > b.cause ? 1 : a.scheduledAt - b.scheduledAt))
     for (const [index, line] of sorted.entries()) {
       const before = sorted[index - 1]
-      if (before?.cause === line.cause && before.untilAt >= line.scheduledAt && line.cause === '') {
-        violations.push({
-          promise: 'S2',
-          at: line.endedAt,
-          what: `${job} ${line.scheduledAt} has two verdicts: ${before.end}, ${line.end}`,
-        })
+      if (before?.cause === line.cause && before.untilAt >= line.scheduledAt) {
+        const what = `${job} ${line.cause}/${line.scheduledAt} has two verdicts: ${before.end}, ${line.end}`
+        violations.push({ promise: 'S2', at: line.endedAt, what })
       }
     }
   }
@@ -105,36 +103,6 @@ export const nothingLost: Checker = history => {
   return violations
 }
 
-/** S8: no more granted starts than attempts, no more failures than retries allow, none after a vanished one where takeover is off. */
-export const attempts: Checker = history => {
-  const violations: Violation[] = []
-  const expected = Expected.of(history)
-  for (const [job, lines] of linesOf(history)) {
-    const policies = (expected.get(job)?.definitions ?? []).map(({ policy }) => policy)
-    const retries = Math.max(0, ...policies.map(policy => policy.retries))
-    const most = Math.max(1, ...policies.map(({ maxAttempts }) => maxAttempts))
-    const failures = new Map<string, number>()
-    for (const { cause, scheduledAt, end, attempt, endedAt, reason } of lines) {
-      const key = `${cause}/${scheduledAt}`
-      if (attempt > most) violations.push({ promise: 'S8', at: endedAt, what: `${job} ${key} had attempt ${attempt} of ${most}` })
-      if (end !== 'failed' || reason !== null) continue
-      failures.set(key, (failures.get(key) ?? 0) + 1)
-      if ((failures.get(key) ?? 0) > retries + 1)
-        violations.push({ promise: 'S8', at: endedAt, what: `${job} ${key} failed more often than ${retries} retries allow` })
-    }
-    if (policies.some(({ takeOver }) => takeOver)) continue
-    for (const { cause, scheduledAt, endedAt, end, attempt } of lines) {
-      if (end !== 'leaseLost') continue
-      const again = lines.find(
-        line => line.cause === cause && line.scheduledAt === scheduledAt && line.attempt > attempt && line.startedAt !== null,
-      )
-      if (again !== undefined)
-        violations.push({ promise: 'S8', at: endedAt, what: `${job} ${cause}/${scheduledAt} started again after one vanished` })
-    }
-  }
-  return violations
-}
-
 /** Whoever skips ahead and then declares another schedule begins it after what was skipped. */
 function skippedAhead({ events }: History, job: string): { from: number; until: number }[] {
   return events.flatMap(event =>
@@ -146,20 +114,6 @@ function skippedAhead({ events }: History, job: string): { from: number; until: 
 
 function covers(line: RunView, open: { cause: string; scheduledAt: number } | null): boolean {
   return open !== null && line.cause === open.cause && line.scheduledAt <= open.scheduledAt && open.scheduledAt <= line.untilAt
-}
-
-function linesOf(history: History): Map<string, RunView[]> {
-  const jobs = new Map<string, RunView[]>()
-  for (const line of history.ledger) {
-    const own = jobs.get(line.job)
-    if (own === undefined) jobs.set(line.job, [line])
-    else own.push(line)
-  }
-  return jobs
-}
-
-function finalsOf(history: History): Map<string, RunView[]> {
-  return new Map([...linesOf(history)].map(([job, lines]) => [job, lines.filter(({ final }) => final)]))
 }
 
 /** The jobs that the release declared last knows, and nobody has removed since: some replica runs them to the end. */

@@ -24,18 +24,24 @@ export const quietPauses: Checker = history => {
 }
 
 /** By job; a pause that was moved by a second one, or ended by a removal, is not judged. */
-function pausesOf({ events }: History): Map<string, PausedSpan[]> {
+function pausesOf({ events, endedAt }: History): Map<string, PausedSpan[]> {
   const spans = new Map<string, PausedSpan[]>()
   const open = new Map<string, PausedSpan>()
+  const close = (name: string, at: Instant): void => {
+    const active = open.get(name)
+    open.delete(name)
+    if (active !== undefined) spans.set(name, [...(spans.get(name) ?? []), { ...active, until: Math.min(at, active.until) }])
+  }
   for (const event of events) {
     if (event.kind !== 'commanded' || event.result !== 'done' || !('name' in event.command)) continue
     const { name, kind } = event.command
     const active = open.get(name)
-    if (event.command.kind === 'pause' && active === undefined) open.set(name, { from: event.at, until: event.command.until })
-    else if (kind === 'resume' && active !== undefined) {
-      spans.set(name, [...(spans.get(name) ?? []), { from: active.from, until: Math.min(event.at, active.until) }])
-      open.delete(name)
-    } else if (kind === 'remove' || kind === 'pause') open.delete(name)
+    // it has run out by itself
+    if (active !== undefined && active.until <= event.at) close(name, event.at)
+    if (event.command.kind === 'pause' && !open.has(name)) open.set(name, { from: event.at, until: event.command.until })
+    else if (kind === 'resume') close(name, event.at)
+    else if (kind === 'remove' || kind === 'pause') open.delete(name)
   }
+  for (const [name, { until }] of open) if (until <= endedAt) close(name, until)
   return spans
 }

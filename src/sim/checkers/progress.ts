@@ -61,36 +61,3 @@ export const handover: Checker = history => {
   }
   return violations
 }
-
-/** S7: a lease whose holder lived and was in touch is known to it; a settle that is in the ledger is never called lost. */
-export const unknownOutcomes: Checker = history => {
-  const violations: Violation[] = []
-  const told = new Set<string>()
-  for (const event of history.events) if (event.kind === 'told') told.add(`${event.rowId}/${event.fence}`)
-  for (const span of leasesOf(history)) {
-    const isKnown = !span.mayStart || span.releasedAt !== null || told.has(`${span.rowId}/${span.fence}`)
-    const until = span.from + history.leaseMs
-    if (isKnown || until > history.endedAt || history.repeated.has(span.granted.claimId ?? '')) continue
-    // the reply may have been lost in a storm; what counts is that the holder was in touch again in time to find its lease
-    const again = span.from + 2 * history.callTimeoutMs
-    if (history.healthy.some(({ replica, from, until: end }) => replica === span.owner && from <= again && end >= until)) {
-      violations.push({ promise: 'S7', at: until, what: `${named(span)} ran out unknown to its holder` })
-    }
-  }
-  for (const event of history.events) {
-    if (event.kind !== 'settled' || event.what !== 'run' || event.result !== 'lost' || event.occurrence === null || !event.started) continue
-    const { cause, scheduledAt } = event.occurrence
-    const line = history.ledger.find(
-      ({ rowId, fence, cause: c, scheduledAt: s, end }) =>
-        rowId === event.rowId && fence === event.fence && c === cause && s === scheduledAt && end !== 'leaseLost',
-    )
-    if (line !== undefined && line.endedAt <= event.at && line.owner === event.owner) {
-      violations.push({
-        promise: 'S7',
-        at: event.at,
-        what: `row ${event.rowId} fence ${event.fence} was settled as ${line.end}, and then called lost`,
-      })
-    }
-  }
-  return violations
-}

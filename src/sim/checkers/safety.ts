@@ -19,8 +19,9 @@ export const exclusion: Checker = history => {
   return violations
 }
 
+/** An extra row keeps the overlap that it was made under. */
 function isAllowed({ granted }: LeaseSpan): boolean {
-  return granted.isExtra || granted.overlap === 'allow'
+  return granted.overlap === 'allow'
 }
 
 /**
@@ -50,11 +51,16 @@ export const conditionalWrites: Checker = history => {
     const held = holder.get(event.rowId)
     const who = `row ${event.rowId}, fence ${event.fence} of ${event.owner}`
     if (held === undefined || held.fence !== event.fence || held.owner !== event.owner) {
-      violations.push({ promise: 'S4', at: event.at, what: `${event.kind} of ${who}, while ${held?.fence} of ${held?.owner} is current` })
+      violations.push({
+        promise: 'S4',
+        at: event.at,
+        what: `${event.kind} of ${who}, while ${held === undefined ? 'nobody holds it' : `${held.fence} of ${held.owner} is current`}`,
+      })
     } else if (event.kind !== 'settled' && held.expiresAt <= event.at) {
       violations.push({ promise: 'S4', at: event.at, what: `${event.kind} of ${who}, which ran out at ${held.expiresAt}` })
     }
     if (event.kind === 'renewed') holder.set(event.rowId, event)
+    else if (event.kind === 'settled') holder.delete(event.rowId)
   }
   return violations
 }

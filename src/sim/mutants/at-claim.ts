@@ -1,46 +1,10 @@
 import type { JobRow } from '../../domain/job.ts'
-import type { SettleReply } from '../../store/store.ts'
+import type { Instant, Timetable } from '../../domain/timetable.ts'
+import { compileSchedule } from '../../schedule/index.ts'
 import { altered, type Mutant } from './mutant.ts'
 
-/** Mistakes on the store's side of the wire. */
-export const atStore: readonly Mutant[] = [
-  {
-    name: 'settle ignores the fence',
-    promise: 'S4',
-    server: (store, { server }) =>
-      altered(store, {
-        settle: async request => {
-          const replies: SettleReply[] = []
-          for (const item of request.items) {
-            const row = server.book.row(item.rowId)
-            const isOurs = item.kind === 'run' && row?.lease?.mayStart === true
-            const forged = isOurs
-              ? { owner: row.lease?.owner ?? '', items: [{ ...item, fence: row.fence }] }
-              : { ...request, items: [item] }
-            replies.push(await store.settle(forged))
-          }
-          return { now: server.now(), results: replies.flatMap(({ results }) => results) }
-        },
-      }),
-  },
-  {
-    name: 'renew ignores the fence',
-    promise: 'S4',
-    server: (store, { server }) =>
-      altered(store, {
-        renew: async request => {
-          const reply = await store.renew(request)
-          const leases = reply.leases.map(renewed => {
-            const row = server.book.row(renewed.rowId)
-            if (renewed.state === 'held' || row?.lease === null || row === undefined) return renewed
-            const dueAt = reply.now + request.ttlMs
-            server.book.update({ ...row, dueAt })
-            return { ...renewed, state: 'held' as const, dueAt }
-          })
-          return { ...reply, leases }
-        },
-      }),
-  },
+/** Mistakes in the store's claim. */
+export const atClaim: readonly Mutant[] = [
   {
     name: 'expiry by the client’s clock',
     promise: 'S1',
@@ -74,6 +38,25 @@ export const atStore: readonly Mutant[] = [
       }),
   },
   {
+    name: 'read-then-write claim',
+    promise: 'S1',
+    server: (store, { server, world }) =>
+      altered(store, {
+        claim: async request => {
+          const read = [...server.book.rows.values()].filter(
+            ({ id, task, dueAt }) => dueAt <= server.now() && request.tasks.includes(task) && !request.except.includes(id),
+          )
+          await new Promise<void>(resolve => world.after(2, resolve))
+          // written by its id alone: what somebody else has made of the row meanwhile is overwritten
+          const since = read.flatMap(({ id }) => server.book.row(id) ?? [])
+          for (const row of read) if (since.some(({ id }) => id === row.id)) server.book.update(row)
+          const reply = await store.claim(request)
+          for (const row of since) if (!reply.grants.some(grant => grant.row.id === row.id)) server.book.update(row)
+          return reply
+        },
+      }),
+  },
+  {
     name: 'fence not raised',
     promise: 'S3',
     server: (store, { server }) =>
@@ -87,6 +70,43 @@ export const atStore: readonly Mutant[] = [
             return { ...grant, row }
           })
           return { ...reply, grants }
+        },
+      }),
+  },
+  {
+    name: 'occurrence from local now',
+    promise: 'S2',
+    server: (store, { server, wallOf }) =>
+      altered(store, {
+        claim: async request => {
+          const reply = await store.claim(request)
+          const wall = wallOf(request.owner)
+          const grants = reply.grants.map(grant => {
+            const { row } = grant
+            const { schedule } = row.definition
+            if (row.open === null || row.open.cause !== '' || row.open.attempt > 1 || schedule === null) return grant
+            // the latest instant by the clock of who asks, and whatever comes after it
+            const scheduledAt = lastUpTo(wall, compileSchedule(schedule)) ?? row.open.scheduledAt
+            const named = { ...row, open: { ...row.open, scheduledAt }, nextAt: compileSchedule(schedule).next(scheduledAt) }
+            server.book.update(named)
+            return { ...grant, row: named }
+          })
+          return { ...reply, grants }
+        },
+      }),
+  },
+  {
+    name: 'attempts are not counted',
+    promise: 'S8',
+    server: (store, { server }) =>
+      altered(store, {
+        claim: request => {
+          forRows(
+            server.book.rows,
+            row => row.definition.policy.maxAttempts < 99,
+            row => server.book.update({ ...row, definition: { ...row.definition, policy: { ...row.definition.policy, maxAttempts: 99 } } }),
+          )
+          return store.claim(request)
         },
       }),
   },
@@ -117,59 +137,35 @@ export const atStore: readonly Mutant[] = [
       }),
   },
   {
-    name: 'attempts are not counted',
-    promise: 'S8',
-    server: (store, { server }) =>
-      altered(store, {
-        claim: request => {
-          forRows(
-            server.book.rows,
-            row => row.definition.policy.maxAttempts < 99,
-            row => server.book.update({ ...row, definition: { ...row.definition, policy: { ...row.definition.policy, maxAttempts: 99 } } }),
-          )
-          return store.claim(request)
-        },
-      }),
-  },
-  {
-    name: 'declare re-computes a due row',
+    name: 'never claim my own',
     promise: 'L3',
     server: (store, { server }) =>
       altered(store, {
-        declare: request => {
-          for (const { name, upcoming } of request.jobs) {
-            const row = server.book.rowNamed(name)
-            const nextAt = upcoming.find(instant => instant > server.now())
-            if (
-              row !== undefined &&
-              row.open === null &&
-              row.lease === null &&
-              row.asked === 0 &&
-              row.nextAt <= server.now() &&
-              nextAt !== undefined
-            ) {
-              server.book.update({ ...row, nextAt, afterAt: null, dueAt: nextAt })
-            }
-          }
-          return store.declare(request)
+        claim: request => {
+          const mine = [...server.book.rows.values()].filter(({ lease }) => lease?.owner === request.owner).map(({ id }) => id)
+          return store.claim({ ...request, except: [...request.except, ...mine] })
         },
       }),
   },
   {
-    name: 'resume fires the past',
-    promise: 'D1',
-    server: (store, { server }) =>
-      altered(store, {
-        control: async command => {
-          const reply = await store.control(command)
-          const row = command.kind === 'resume' ? server.book.rowNamed(command.name) : undefined
-          if (row !== undefined && reply.kind === 'done') server.book.update({ ...row, held: null })
-          return reply
-        },
-      }),
+    name: 'no not_after on claims',
+    promise: 'S7',
+    server: store => altered(store, { claim: request => store.claim({ ...request, notAfter: Number.POSITIVE_INFINITY }) }),
   },
 ]
 
 function forRows(rows: ReadonlyMap<number, JobRow>, isMeant: (row: JobRow) => boolean, change: (row: JobRow) => void): void {
   for (const row of [...rows.values()]) if (isMeant(row)) change(row)
+}
+
+/** Looked for in steps back that double, up to a month. */
+function lastUpTo(end: Instant, timetable: Timetable): Instant | null {
+  let spanMs = 1000
+  while (timetable.next(end - spanMs) > end) {
+    spanMs *= 2
+    if (spanMs > 2_592_000_000) return null
+  }
+  let last = timetable.next(end - spanMs)
+  for (let at = timetable.next(last); at <= end; at = timetable.next(at)) last = at
+  return last
 }

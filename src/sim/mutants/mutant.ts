@@ -17,6 +17,8 @@ export interface ClientSide {
   readonly host: Host
   readonly server: Server
   readonly chance: Chance
+  /** By how much a lease is given up before the store would. */
+  readonly marginMs: number
 }
 
 /** A mistake that somebody could make, built around the code under test and never into it. */
