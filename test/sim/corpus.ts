@@ -42,7 +42,7 @@ export const caughtAt: Readonly<Record<string, number>> = {
   'settle ignores the fence': 5,
   'renew ignores the fence': 5,
   'renew without the owner': 5,
-  'row deleted when done': 2,
+  'row deleted when done': 1,
   'a verdict an attempt': 3,
   'settle not looked up after a re-claim': 2,
   'settle writes the old schedule’s next after an edit': 189,
