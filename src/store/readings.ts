@@ -28,6 +28,8 @@ export interface RunsFilter {
   readonly before?: number
   readonly limit: number
   readonly final?: boolean
+  /** Lines of the occurrences of this instant, and of ranges that hold it. */
+  readonly at?: Instant
 }
 
 export interface RunView extends LedgerLine {

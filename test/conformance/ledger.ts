@@ -55,6 +55,27 @@ export function remembering(subject: Subject): void {
       expect(await read(arena, { limit: 0 })).toEqual([])
     })
 
+    test('is read by instant: all lines of the occurrence, and of the range that holds it', async arena => {
+      await runs(arena, 'job', 2)
+      await arena.trigger('retried', 'job')
+      const grant = await arena.startOne()
+      await arena.settle(runSettlement(grant, threw(grant)))
+      await arena.succeed(await arena.startOne())
+      const at = grant.row.open?.scheduledAt ?? 0
+      const lines = (await read(arena, { job: 'job', at })).filter(({ cause }) => cause === 'retried')
+      expect(lines.map(({ end }) => end)).toEqual(['succeeded', 'failed'])
+      expect(await read(arena, { at, final: false })).toEqual([lines[1]])
+      expect(await read(arena, { job: 'job', at: at + 3_600_000 })).toEqual([])
+      await arena.late({ name: 'late' }, [20, 40, 60])
+      await arena.succeed(await arena.startOne())
+      const late = await read(arena, { job: 'late' })
+      const [range] = late.filter(({ count }) => count > 1)
+      expect(range).toMatchObject({ end: 'superseded', count: 3 })
+      for (const inside of [range?.scheduledAt, (range?.scheduledAt ?? 0) + 1, range?.untilAt]) {
+        expect(await read(arena, { job: 'late', at: inside })).toEqual([range])
+      }
+    })
+
     test('holds one final verdict an occurrence, whatever is written', async arena => {
       await arena.due()
       const grant = await arena.grant()

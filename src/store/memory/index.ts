@@ -174,12 +174,13 @@ function leasesOf(book: MemoryBook): LeaseView[] {
     .sort((a, b) => (a.jobId < b.jobId ? -1 : 1))
 }
 
-function runsOf(book: MemoryBook, { job, since, before, limit, final }: RunsFilter): RunView[] {
+function runsOf(book: MemoryBook, { job, since, before, limit, final, at }: RunsFilter): RunView[] {
   const runs: RunView[] = []
   for (let i = book.lines.length - 1; i >= 0 && runs.length < limit; i--) {
     const line = book.lines[i]
     if (line === undefined || (job !== undefined && line.job !== job)) continue
     if ((since !== undefined && line.endedAt < since) || (before !== undefined && line.id >= before)) continue
+    if (at !== undefined && (line.scheduledAt > at || line.untilAt < at)) continue
     if (final === undefined || line.final === final) runs.push(line)
   }
   return runs

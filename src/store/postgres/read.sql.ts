@@ -70,7 +70,7 @@ left join ${t.jobs} j on j.namespace = $1
   and j.parent is null
 order by j.name collate "C"`
 
-/** $2 since, $3 before, $4 limit, $5 final. */
+/** $2 since, $3 before, $4 limit, $5 final, $6 at. */
 export const runsSql = (t: Tables): string => `
 select c.now, r.id, j.name, r.row_id, r.job, r.cause, r.scheduled_at, r.until_at, r.count, r.attempt, r.fence, r.owner, r.started_at, r.ended_at,
        r.outcome, r.final, r.reason, r.error, r.result, r.log_tail
@@ -82,15 +82,17 @@ left join lateral (
     and r.ended_at >= to_timestamp($2::float8 / 1000)
     and r.id < $3::bigint
     and r.final = coalesce($5::boolean, r.final)
+    and r.scheduled_at <= coalesce(to_timestamp($6::float8 / 1000)::timestamptz(3), r.scheduled_at)
+    and r.until_at >= coalesce(to_timestamp($6::float8 / 1000)::timestamptz(3), r.until_at)
   order by r.id desc
   limit $4::bigint
 ) r on true
 left join ${t.jobs} j on j.id = r.job
 order by r.id desc`
 
-/** As above; $6 name. */
+/** As above; $7 name. */
 export const runsOfJobSql = (t: Tables): string => `
-select c.now, r.id, $6, r.row_id, r.job, r.cause, r.scheduled_at, r.until_at, r.count, r.attempt, r.fence, r.owner, r.started_at, r.ended_at,
+select c.now, r.id, $7, r.row_id, r.job, r.cause, r.scheduled_at, r.until_at, r.count, r.attempt, r.fence, r.owner, r.started_at, r.ended_at,
        r.outcome, r.final, r.reason, r.error, r.result, r.log_tail
 from (select date_trunc('milliseconds', clock_timestamp()) as now) c
 left join lateral (
@@ -100,12 +102,14 @@ left join lateral (
       select j.id
       from ${t.jobs} j
       where j.namespace = $1
-        and j.name = $6
+        and j.name = $7
         and j.parent is null
     )
     and r.ended_at >= to_timestamp($2::float8 / 1000)
     and r.id < $3::bigint
     and r.final = coalesce($5::boolean, r.final)
+    and r.scheduled_at <= coalesce(to_timestamp($6::float8 / 1000)::timestamptz(3), r.scheduled_at)
+    and r.until_at >= coalesce(to_timestamp($6::float8 / 1000)::timestamptz(3), r.until_at)
   order by r.id desc
   limit $4::bigint
 ) r on true

@@ -33,8 +33,8 @@ export function reading(database: Database): Readers {
       const answer = await database.query(leases, [namespace])
       return { now: nowOf(answer), leases: present(answer).map(leaseFrom) }
     },
-    runs: async ({ job: name, since = 0, before = Number.MAX_SAFE_INTEGER, limit, final = null }) => {
-      const values = [namespace, since, before, limit, final]
+    runs: async ({ job: name, since = 0, before = Number.MAX_SAFE_INTEGER, limit, final = null, at = null }) => {
+      const values = [namespace, since, before, limit, final, at]
       const answer = await (name === undefined ? database.query(runs, values) : database.query(runsOfJob, [...values, name]))
       return { now: nowOf(answer), runs: present(answer).map(runFrom) }
     },

@@ -26,7 +26,7 @@ interface Window {
 }
 
 function windowOf(db: Connection, namespace: string, filter: RunsFilter & { readonly before: number }): Window {
-  const { job, before, limit, since = 0 } = filter
+  const { job, before, limit, since = 0, at = null } = filter
   const final = filter.final === undefined ? null : Number(filter.final)
   const below = (seen: { lowest: number; lines: number } | undefined): number | null =>
     seen?.lines === searchedAtOnce ? seen.lowest : null
@@ -48,6 +48,8 @@ where r.id < ?
   and r.id >= ?
   and r.ended_at >= ?
   and r.final = coalesce(?, r.final)
+  and r.scheduled_at <= coalesce(?, r.scheduled_at)
+  and r.until_at >= coalesce(?, r.until_at)
   and j.namespace = ?
 order by r.id desc
 limit ?`,
@@ -55,6 +57,8 @@ limit ?`,
       lowest ?? 0,
       since,
       final,
+      at,
+      at,
       namespace,
       limit,
     )
@@ -80,6 +84,8 @@ where job = ?
   and id >= ?
   and ended_at >= ?
   and final = coalesce(?, final)
+  and scheduled_at <= coalesce(?, scheduled_at)
+  and until_at >= coalesce(?, until_at)
 order by id desc
 limit ?`,
     job,
@@ -88,6 +94,8 @@ limit ?`,
     lowest ?? 0,
     since,
     final,
+    at,
+    at,
     limit,
   )
   return { lines, lowest }
