@@ -197,7 +197,7 @@ async function dismiss(watchdog: ChildProcess): Promise<void> {
   await ended(watchdog, stopTimeoutMs)
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   return await new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
