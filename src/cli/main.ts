@@ -3,12 +3,14 @@ import { Command, Option } from 'commander'
 import { version } from '../domain/version.ts'
 import { check } from './commands/check.ts'
 import { dev } from './commands/dev.ts'
+import { explain } from './commands/explain.ts'
 import { init } from './commands/init.ts'
 import { leases } from './commands/leases.ts'
 import { list } from './commands/list.ts'
 import { migrate } from './commands/migrate.ts'
 import { next } from './commands/next.ts'
 import { runs } from './commands/runs.ts'
+import { show } from './commands/show.ts'
 import { start } from './commands/start.ts'
 import { exitCodes, failureOf, Misuse } from './failure.ts'
 import { Output } from './output.ts'
@@ -32,7 +34,7 @@ const program = new Command('onetick')
   .configureOutput({ writeErr: () => undefined })
   .addHelpText('after', '\nExit codes: 0 ok · 1 a difference was found · 2 usage or config · 3 store unreachable')
 
-for (const add of [init, start, dev, list, leases, next, runs, check, migrate]) add(program)
+for (const add of [init, start, dev, list, leases, next, runs, show, explain, check, migrate]) add(program)
 for (const command of program.commands) {
   command.exitOverride(error => {
     throw error.exitCode === exitCodes.ok ? error : new Misuse(command.name(), error)

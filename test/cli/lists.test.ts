@@ -105,7 +105,7 @@ describe('what is in the store', () => {
   test('runs are told newest first, with verdict, replica and error', async () => {
     const { code, stdout } = await run(folderWith(), ['runs', '--store', store])
     expect(code).toBe(0)
-    expect(lines(stdout)[0]).toMatch(/^occurrence +job +end +attempt +replica +late +took$/)
+    expect(lines(stdout)[0]).toMatch(/^ *run +occurrence +job +end +attempt +replica +late +took$/)
     expect(stdout).toMatch(/ good +succeeded +1 +pod-[0-9a-f]{8} +\d+ ms +\d+ ms$/m)
     expect(stdout).toMatch(
       / bad +failed +1 +pod-[0-9a-f]{8} .+ Error: no 00:00:00\.000 ✓ finished good\\u\{1b\}\[31m postgres:\/\/u:\*\*\*@h$/m,

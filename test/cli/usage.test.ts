@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { configWith, type Ended, folderWith, run, runAll } from './command.ts'
 
-const commands = ['init', 'start', 'dev', 'list', 'leases', 'next', 'runs', 'check', 'migrate']
+const commands = ['init', 'start', 'dev', 'list', 'leases', 'next', 'runs', 'show', 'explain', 'check', 'migrate']
 
 test('help names every command, and each has a help of its own with an example', async () => {
   const folder = folderWith()

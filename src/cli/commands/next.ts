@@ -3,7 +3,8 @@ import { OnetickError, quoted } from '../../domain/errors.ts'
 import type { Instant, Schedule } from '../../domain/timetable.ts'
 import { systemClock } from '../../platform/system.ts'
 import { inWords, MOST_PREVIEWED, type PreviewItem, preview } from '../../schedule/index.ts'
-import { unknownJob, usage } from '../failure.ts'
+import { askedSchedule, nothingAsked } from '../asked-schedule.ts'
+import { unknownJob } from '../failure.ts'
 import { appStore, namedStore } from '../named-store.ts'
 import { acting, type Session } from '../session.ts'
 import type { Column } from '../table.ts'
@@ -70,16 +71,15 @@ function columns({ times }: Session, now: Instant, isZoneAsked: boolean): Column
 
 /** A schedule where it reads as one; else a job of the config, else of the store. */
 async function find(session: Session, asked: string): Promise<Found> {
-  if (asked === '') throw usage('What was asked for is empty.', "Name a job, or write a schedule such as '0 3 * * *'.")
-  const bare: Schedule = { schedule: asked, ...(session.options.tz === undefined ? {} : { timeZone: session.options.tz }) }
-  const refusal = refusalOf(bare)
+  if (asked === '') throw nothingAsked('a job')
+  const { schedule: bare, refusal, isMeant } = askedSchedule(asked, session.options.tz)
   if (refusal === null) return { job: null, schedule: bare, now: systemClock.now() }
   const config = await session.config()
   if (config?.kind === 'instance') {
     const declared = config.onetick.declared.find(({ name }) => name === asked)
     if (declared !== undefined) return { job: asked, schedule: declared.definition.schedule, now: systemClock.now() }
   } else if (config === null && namedStore(session.options) === null && appStore() === null) {
-    if (looksLikeSchedule(asked)) throw refusal
+    if (isMeant) throw refusal
     throw new OnetickError(
       'ONETICK_CONFIG_MISSING',
       `${quoted(asked)} is no schedule, and there is no config in which to look for a job.`,
@@ -91,19 +91,5 @@ async function find(session: Session, asked: string): Promise<Found> {
   const { now, jobs } = await session.read('jobs', { name: asked })
   const [row] = jobs
   if (row !== undefined) return { job: asked, schedule: row.definition.schedule, now }
-  throw looksLikeSchedule(asked) ? refusal : unknownJob(asked, await session.whereabouts())
-}
-
-/** As cron and nicknames do, and instants: `2030-13-01` */
-function looksLikeSchedule(asked: string): boolean {
-  return /[\s*@]|^\d+-\d/.test(asked)
-}
-
-function refusalOf(schedule: Schedule): unknown {
-  try {
-    inWords(schedule)
-    return null
-  } catch (error) {
-    return error
-  }
+  throw isMeant ? refusal : unknownJob(asked, await session.whereabouts())
 }

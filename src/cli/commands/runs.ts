@@ -48,7 +48,7 @@ async function show(
   else if (rows.length === 0) await empty(session, job)
   else {
     out.table(columns(times, now), rows, ({ run }) => toneOf(run))
-    out.hint(`\nTimes in ${times.zone}.${all ? '' : ' Each attempt: --all.'}`)
+    out.hint(`\nTimes in ${times.zone}.${all ? '' : ' Each attempt: --all.'} One of them: npx onetick show RUN, or explain RUN.`)
   }
   return 0
 }
@@ -60,6 +60,7 @@ interface Row {
 
 function columns(times: Times, now: Instant): Column<Row>[] {
   return [
+    { title: 'run', text: ({ run }) => String(run.id), align: 'right' },
     { title: 'occurrence', text: ({ run }) => occurrenceText(run, times, now) },
     { title: 'job', text: ({ run }) => printable(run.job), atMost: 40 },
     { title: 'end', text: ({ run }) => `${run.final ? '' : '  '}${run.end}` },
