@@ -78,12 +78,15 @@ export function isAsSeen(row: JobRow, seen: Seen): boolean {
 }
 
 function judgedRow(row: JobRow, plan: Plan): JobRow {
-  const held = plan.pauseEnds === null ? row.held : joined(row.held, plan.pauseEnds, row.nextAt)
+  const { pauseEnds } = plan
+  const held = pauseEnds === null ? row.held : joined(row.held, pauseEnds, row.nextAt)
+  // D1: somebody may have paused the job anew since it was planned
+  const hasEnded = pauseEnds !== null && row.pause?.at === pauseEnds.from && row.pause.until === pauseEnds.until
   const rest: JobRow = {
     ...row,
     // a cancel that came while this was planned stays for the next renewal to tell
     ...(plan.closes ? closed(row) : {}),
-    pause: plan.pauseEnds === null ? row.pause : null,
+    pause: hasEnded ? null : row.pause,
     held,
   }
   return plan.cursor === null ? rest : { ...rest, ...plan.cursor }

@@ -115,6 +115,20 @@ export function planning(subject: Subject): void {
       expect(await arena.verdicts()).toEqual(['= skipped paused'])
     })
 
+    test('ends the pause that it was made under, and none that began since', async arena => {
+      const first = (await arena.now()) + 60 * arena.pace
+      await arena.job({ schedule: listed(first, first + 100_000, first + 200_000) })
+      await arena.control({ kind: 'pause', name: 'job', until: first + 30, by: 'me', why: null })
+      await arena.until(first + 30)
+      const { grants, now } = await arena.claim()
+      const grant = grants[0]!
+      arena.inTime((grant.row.pause?.at ?? never) < first)
+      await arena.control({ kind: 'pause', name: 'job', until: never, by: 'you', why: 'again' })
+      expect(await arena.settle(planSettlement(grant, planOf(grant, now)))).toEqual({ kind: 'settled' })
+      expect(await arena.row()).toMatchObject({ lease: null, dueAt: never, pause: { until: never, by: 'you', why: 'again' } })
+      expect(await arena.verdicts()).toEqual(['= skipped paused'])
+    })
+
     test('lets another attempt start, with its checkpoint, where an edit has just allowed one', async arena => {
       const { definition } = await arena.due({ policy: { maxAttempts: 1 } })
       const first = await arena.grant({ owner: 'gone' })

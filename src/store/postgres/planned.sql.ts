@@ -42,6 +42,8 @@ judged as materialized (
          to_timestamp(h.then_after / 1000)::timestamptz(3) as then_after_at,
          to_timestamp(h.quiet_from / 1000)::timestamptz(3) as quiet_from_at,
          to_timestamp(h.quiet_until / 1000)::timestamptz(3) as quiet_until_at,
+         h.paused_at = to_timestamp(h.quiet_from / 1000)::timestamptz(3)
+           and h.paused_until = to_timestamp(h.quiet_until / 1000)::timestamptz(3) as ends_pause,
          case
            when h.may_start then 'before'
            when h.rev <> h.seen_rev
@@ -137,10 +139,10 @@ changed as (
       old_schedules = case when g.moves then g.then_old::json else j.old_schedules end,
       held_from = case when j.next_at <= j.held_until then least(j.held_from, g.quiet_from_at) else coalesce(g.quiet_from_at, j.held_from) end,
       held_until = case when j.next_at <= j.held_until then greatest(j.held_until, g.quiet_until_at) else coalesce(g.quiet_until_at, j.held_until) end,
-      paused_at = case when g.quiet_until_at is null then j.paused_at end,
-      paused_until = case when g.quiet_until_at is null then j.paused_until end,
-      paused_by = case when g.quiet_until_at is null then j.paused_by end,
-      paused_why = case when g.quiet_until_at is null then j.paused_why end,
+      paused_at = case when g.ends_pause is not true then j.paused_at end,
+      paused_until = case when g.ends_pause is not true then j.paused_until end,
+      paused_by = case when g.ends_pause is not true then j.paused_by end,
+      paused_why = case when g.ends_pause is not true then j.paused_why end,
       due_at = case
         when g.step in ('again', 'open') then j.due_at
         when j.scheduled_at is not null and not g.closes then
@@ -149,13 +151,13 @@ changed as (
               when j.cause <> '' or j.misfire = 'all' then g.now
               else least(g.now, coalesce(g.then_next_at, j.next_at) + j.jitter_ms * interval '1 millisecond')
             end,
-            case when g.quiet_until_at is null then j.paused_until end
+            case when g.ends_pause is not true then j.paused_until end
           )
         when j.removed_at is not null then 'infinity'
         when j.asked > case when g.uses_ask then 1 else 0 end then g.now
         else greatest(
           coalesce(g.then_next_at, j.next_at) + j.jitter_ms * interval '1 millisecond',
-          case when g.quiet_until_at is null then j.paused_until end
+          case when g.ends_pause is not true then j.paused_until end
         )
       end
   from judged g
