@@ -34,8 +34,8 @@ export class Holding implements Beaten {
   #isOver = false
   #slot: TrustSlot | null = null
   #isLost = false
-  /** The handler has been called and has not ended. */
-  isRunning = false
+  /** What is due is still to be written down: no handler was called. */
+  isPlanning = false
   /** Once it is over: when its row is due next, as far as this replica can tell. */
   nextDueAt: Instant = Number.POSITIVE_INFINITY
 

@@ -9,15 +9,12 @@ import type { Holding } from './holding.ts'
 export type Returned = { readonly kind: 'returned' } | { readonly kind: 'threw'; readonly error: RunError }
 
 /** Calls the handler and waits for it, whatever it does. Never rejects. */
-export async function run(handler: Handler, context: JobContext, holding: Holding): Promise<Returned> {
-  holding.isRunning = true
+export async function run(handler: Handler, context: JobContext): Promise<Returned> {
   try {
     await handler(context)
     return { kind: 'returned' }
   } catch (error) {
     return { kind: 'threw', error: asRunError(error) }
-  } finally {
-    holding.isRunning = false
   }
 }
 

@@ -11,14 +11,16 @@ export class Calls {
   readonly #storeClock: StoreClock
   readonly #events: Emitter
   readonly #limitMs: number
+  readonly #onRecovered: () => void
   #failingSinceMs: number | null = null
   #isFirst = false
 
-  constructor(of: { clock: Clock; storeClock: StoreClock; events: Emitter; limitMs: number }) {
+  constructor(of: { clock: Clock; storeClock: StoreClock; events: Emitter; limitMs: number; onRecovered: () => void }) {
     this.#clock = of.clock
     this.#storeClock = of.storeClock
     this.#events = of.events
     this.#limitMs = of.limitMs
+    this.#onRecovered = of.onRecovered
   }
 
   /** The calls of a start: what asking again cannot help is thrown to its caller and told to nobody else, as nothing goes on then. */
@@ -39,6 +41,8 @@ export class Calls {
         const afterMs = Math.round(this.#clock.elapsedMs() - this.#failingSinceMs)
         this.#failingSinceMs = null
         this.#events.emit('storeRecovered', { afterMs })
+        // a shorter failure may have been that of one call alone, which would then be repeated with each other that succeeds
+        if (afterMs >= this.#limitMs) this.#onRecovered()
       }
       return reply
     } catch (thrown) {

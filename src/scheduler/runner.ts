@@ -79,7 +79,9 @@ export class Runner {
 
   async #carry(holding: Holding, grant: Grant, now: Instant): Promise<void> {
     if (grant.row.lease?.mayStart) return this.#run(holding)
+    holding.isPlanning = true
     const planned = await this.#plan(holding, grant, now)
+    holding.isPlanning = false
     if (planned === null) return
     if (!isExtra(planned.row, holding)) {
       holding.row = planned.row
@@ -150,7 +152,7 @@ export class Runner {
       if (holding.abortReason === 'leaseLost') this.#of.events.emit('leaseLost', this.#about(holding))
     }
     holding.signal.addEventListener('abort', onAbort, { once: true })
-    const returned = await run(handler, contextOf(holding, replica.id, store), holding)
+    const returned = await run(handler, contextOf(holding, replica.id, store))
     holding.signal.removeEventListener('abort', onAbort)
     cancelReplaced()
     const end = endOf(holding, returned, successorOf(row, compile), random)

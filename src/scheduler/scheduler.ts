@@ -52,7 +52,10 @@ export class Scheduler {
     const { store, clock, random, events, timing, replica } = of
     const owner = replica.id
     this.#storeClock = new StoreClock(clock)
-    this.#calls = new Calls({ clock, storeClock: this.#storeClock, events, limitMs: timing.callTimeoutMs })
+    this.#calls = new Calls({
+      ...{ clock, storeClock: this.#storeClock, events, limitMs: timing.callTimeoutMs },
+      onRecovered: () => this.#settler.hasten(),
+    })
     this.#claims = new Claims({
       clock,
       random,
@@ -214,7 +217,7 @@ export class Scheduler {
     const aim = this.#aim
     this.#isAsking = true
     try {
-      const asked = await this.#claims.ask({ limit: Math.max(0, limit), except: [...this.#holdings.keys()], presence: this.#presence() })
+      const asked = await this.#claims.ask({ limit: Math.max(0, limit), except: this.#rowsInUse(), presence: this.#presence() })
       await this.#take(asked)
       if (asked.fresh.length === 0 && aim !== null) events.emit('stoodBy', { dueAt: aim })
       // more was due than there was room for: the next ask need not wait for the leftovers of others
@@ -231,6 +234,11 @@ export class Scheduler {
         this.#askIn(0)
       }
     }
+  }
+
+  /** L5: not given to oneself again. L3: but for what was claimed in vain, its plan unanswered until the lease was over. */
+  #rowsInUse(): number[] {
+    return [...this.#holdings.values()].filter(holding => !holding.isPlanning || holding.isTrusted()).map(({ rowId }) => rowId)
   }
 
   async #take({ reply, fresh, sentAtMs }: Asked): Promise<void> {

@@ -43,6 +43,19 @@ test('a settle without an answer is repeated until it has one', async () => {
   expect(requests).toHaveLength(5)
 })
 
+test('once the store answers again, what failed is tried at once, one after the other', async () => {
+  let isUp = false
+  const { clock, settler, requests } = settling(async () => (isUp ? undefined : Promise.reject(new Error('cut'))))
+  const answers = Promise.all([1, 2, 3].map(rowId => settler.settle(item(rowId))))
+  await clock.pass(20_000)
+  const before = requests.length
+  isUp = true
+  settler.hasten()
+  await clock.pass(0)
+  expect((await answers).every(answer => answer?.result.kind === 'settled')).toBe(true)
+  expect(requests.slice(before).map(({ items }) => items.length)).toEqual([1, 1, 1])
+})
+
 test('a settle that is no longer worth it is given up at its time', async () => {
   const { clock, settler } = settling(async () => Promise.reject(new Error('cut')))
   const answer = settler.settle(item(1), () => 2000)

@@ -55,6 +55,13 @@ export class Settler {
     })
   }
 
+  /** The store answers again: what waits for another try need not wait on. */
+  hasten(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    this.#flush()
+  }
+
   /** Gives up what has not been answered, and whatever comes after. */
   stop(): void {
     this.#isStopped = true

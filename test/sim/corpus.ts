@@ -16,6 +16,7 @@ export const corpus: readonly { readonly seed: number; readonly found: string }[
   },
   { seed: 425320, found: 'L3: an instant of one job skipped far ahead pushed the next edit of another job as far' },
   { seed: 530383, found: 'D1: a plan made before a job was paused anew ended that pause' },
+  { seed: 609010, found: 'L1: a replica whose plan waited for another try did not take over the row it had planned in vain' },
   { seed: 208409, found: 'L1: in its quiet sleep, a machine that had been suspended went on sleeping for as long' },
   { seed: 235872, found: 'a machine that was suspended is in step again once the store has answered' },
   { seed: 403430, found: 'a store that lost its last writes brings an older lease back, and its holder plans under it' },
