@@ -1,6 +1,7 @@
 import type { Ask, JobRow } from '../domain/job.ts'
 import type { LedgerLine } from '../domain/run.ts'
 import type { Instant } from '../domain/timetable.ts'
+import type { Fitness } from './fitness.ts'
 import type { ReplicaView } from './replica.ts'
 
 /** What can be read of a store, by kind. */
@@ -18,6 +19,8 @@ export interface Readings {
   runs: { filter: RunsFilter; answer: { readonly now: Instant; readonly runs: readonly RunView[] } }
   replicas: { filter: Record<string, never>; answer: { readonly now: Instant; readonly replicas: readonly ReplicaView[] } }
   status: { filter: Record<string, never>; answer: { readonly now: Instant; readonly schemaVersion: number } }
+  /** Whether promises can be kept here. Needs no schema. */
+  fitness: { filter: Record<string, never>; answer: Fitness }
 }
 
 export interface RunsFilter {

@@ -32,6 +32,7 @@ export function migrating(subject: Subject): void {
         expect(plan.from).toBe(0)
         expect(plan.to).toBeGreaterThan(0)
         expect(plan.statements.length).toBeGreaterThan(0)
+        expect((await store.read('fitness', {})).schema).toEqual({ found: 0, wanted: plan.to })
         await expect(store.read('jobs', {})).rejects.toMatchObject({ code: 'ONETICK_STORE_NOT_MIGRATED' })
         expect(await store.migrate('apply')).toMatchObject({ from: 0, to: plan.to })
         expect(await store.migrate('apply')).toEqual({ from: plan.to, to: plan.to, statements: [] })

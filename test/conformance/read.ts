@@ -173,6 +173,14 @@ export function reading(subject: Subject): void {
       expect(first.schemaVersion).toBeGreaterThanOrEqual(1)
     })
 
+    test('fitness: nothing stands against a store that is fit', async arena => {
+      const fitness = await arena.store.read('fitness', {})
+      expect(fitness).toMatchObject({ kind: arena.store.kind, refusals: [] })
+      expect(fitness.schema.found).toBe(fitness.schema.wanted)
+      expect(Math.abs(fitness.now - (await arena.now()))).toBeLessThan(60_000)
+      expect(fitness.latencyMs).toBeGreaterThanOrEqual(0)
+    })
+
     test('two connections see the same', async arena => {
       await arena.due()
       const { row } = await arena.grant()

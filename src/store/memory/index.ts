@@ -158,6 +158,10 @@ const readers: { [K in keyof Readings]: Reader<K> } = {
   runs: (book, filter, now) => ({ now, runs: runsOf(book, filter) }),
   replicas: (book, _filter, now) => ({ now, replicas: [...book.replicas.values()] }),
   status: (_book, _filter, now) => ({ now, schemaVersion: 1 }),
+  fitness: (_book, _filter, now) => ({
+    ...{ kind: 'memory', now, refusals: [], schema: { found: 1, wanted: 1 } },
+    ...{ latencyMs: 0, clock: { aheadMs: 0, withinMs: 0 } },
+  }),
 }
 
 function leasesOf(book: MemoryBook): LeaseView[] {

@@ -114,6 +114,11 @@ export class Database {
     })
   }
 
+  /** False behind a pooler that takes none at the start of a connection; known once a call was made. */
+  get takesSettings(): boolean {
+    return this.#takesSettings
+  }
+
   checkOpen(): void {
     if (this.#isClosed) throw new OnetickError('ONETICK_STORE_CLOSED', `${this.location} was closed.`)
   }

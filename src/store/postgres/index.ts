@@ -74,7 +74,7 @@ export function postgres(options: PostgresOptions): Store {
     control: after(fit, controlling(database)),
     checkpoint: after(fit, checkpointing(database)),
     read: async <K extends keyof Readings>(kind: K, filter: Readings[K]['filter']) => {
-      await known()
+      if (kind !== 'fitness') await known()
       return readers[kind](filter)
     },
     migrate: mode => migrate(database, mode),

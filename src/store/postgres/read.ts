@@ -6,6 +6,7 @@ import { runFrom } from './line.ts'
 import { asksSql, jobSql, jobsSql, leasesSql, replicasSql, runsOfJobSql, runsSql, statusSql } from './read.sql.ts'
 import { askFrom, jobRowFrom, type Values } from './row.ts'
 import { statement } from './tables.ts'
+import { traits } from './traits.ts'
 
 type Readers = { readonly [K in keyof Readings]: (filter: Readings[K]['filter']) => Promise<Readings[K]['answer']> }
 
@@ -46,6 +47,7 @@ export function reading(database: Database): Readers {
       const answer = await database.query(status, [])
       return { now: nowOf(answer), schemaVersion: Number(answer[0]?.[1] ?? 0) }
     },
+    fitness: () => traits(database),
   }
 }
 

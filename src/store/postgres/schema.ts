@@ -11,7 +11,7 @@ import { statement, type Tables } from './tables.ts'
 const migrationTimeoutMs = 600_000
 
 /** What this release was made for. */
-const latest: number = versions.at(-1)?.version ?? 0
+export const latest: number = versions.at(-1)?.version ?? 0
 
 /** Whom to ask: any connection, or the one that migrates. */
 type Ask = (text: string, values: unknown[]) => Promise<readonly Values[]>
@@ -71,7 +71,7 @@ async function missing(ask: Ask, tables: Tables, from: number): Promise<readonly
 }
 
 /** 0: nothing is there yet. */
-function schemaVersion(database: Database): Promise<number> {
+export function schemaVersion(database: Database): Promise<number> {
   return versionOf((text, values) => database.query(statement('schema', text), values), database.tables)
 }
 

@@ -32,6 +32,9 @@ interface Long<B, T> {
 
 /** The file: opened on first use, one connection for the short transactions, each of which is over when the loop turns. */
 export class Database {
+  readonly path: string
+  readonly synchronous: 'full' | 'normal'
+  readonly clock: Clock
   readonly #options: DatabaseOptions
   readonly #writes: Lane
   readonly #reads: Lane
@@ -43,6 +46,9 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.#options = options
+    this.path = options.path
+    this.synchronous = options.synchronous
+    this.clock = options.clock
     const { clock, random, callTimeoutMs: timeoutMs, path: location } = options
     this.#writes = new Lane({ clock, random, timeoutMs, turnAfterMs: 0, location })
     this.#reads = new Lane({ clock, random, timeoutMs, turnAfterMs: readsTurnMs, location })
@@ -92,6 +98,23 @@ export class Database {
     } finally {
       connection.close()
     }
+  }
+
+  /** The file as it is, whatever its schema, on a connection of its own. Null: there is none. */
+  async look<T>(body: (connection: Connection) => T): Promise<T | null> {
+    const openFile = await this.#ready()
+    const { path, prefix } = this.#options
+    if (!existsSync(path)) return null
+    return this.#reads.enter(() =>
+      this.#translated(() => {
+        const connection = new Connection(openFile(path), prefix)
+        try {
+          return body(connection)
+        } finally {
+          connection.close()
+        }
+      }),
+    )
   }
 
   async migrate(mode: 'plan' | 'apply'): Promise<Migration> {

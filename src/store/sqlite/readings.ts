@@ -1,5 +1,6 @@
 import type { Readings, ReplicaView } from '../store.ts'
 import type { Database } from './database.ts'
+import { fitnessOf } from './fitness.ts'
 import { readJobs, readLeases } from './jobReadings.ts'
 import { type AskColumns, askOf } from './row.ts'
 import { readRuns } from './runReadings.ts'
@@ -51,6 +52,8 @@ order by started_at, id`,
         )
         .map(replicaOf),
     })),
+
+  fitness: database => fitnessOf(database),
 
   status: database =>
     database.read((db, now) => ({
