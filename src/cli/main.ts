@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import { version } from '../domain/version.ts'
 import { check } from './commands/check.ts'
 import { dev } from './commands/dev.ts'
+import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { init } from './commands/init.ts'
 import { leases } from './commands/leases.ts'
@@ -32,9 +33,9 @@ const program = new Command('onetick')
   .exitOverride()
   .showSuggestionAfterError()
   .configureOutput({ writeErr: () => undefined })
-  .addHelpText('after', '\nExit codes: 0 ok · 1 a difference was found · 2 usage or config · 3 store unreachable')
+  .addHelpText('after', '\nExit codes: 0 ok · 1 a difference or a fault was found · 2 usage or config · 3 store unreachable')
 
-for (const add of [init, start, dev, list, leases, next, runs, show, explain, check, migrate]) add(program)
+for (const add of [init, start, dev, list, leases, next, runs, show, explain, check, doctor, migrate]) add(program)
 for (const command of program.commands) {
   command.exitOverride(error => {
     throw error.exitCode === exitCodes.ok ? error : new Misuse(command.name(), error)

@@ -194,6 +194,11 @@ export class Onetick {
     return this.#timing
   }
 
+  /** How long `stop()` may take: what runs is waited for, then its handlers have to heed their aborted signals. */
+  get drain(): { readonly drainMs: number; readonly graceMs: number } {
+    return { drainMs: this.#drainMs, graceMs: this.#graceMs }
+  }
+
   /** What this process declares. */
   get declared(): readonly Declarable[] {
     return this.#jobs.declared

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { configWith, type Ended, folderWith, run, runAll } from './command.ts'
 
-const commands = ['init', 'start', 'dev', 'list', 'leases', 'next', 'runs', 'show', 'explain', 'check', 'migrate']
+const commands = ['init', 'start', 'dev', 'list', 'leases', 'next', 'runs', 'show', 'explain', 'check', 'doctor', 'migrate']
 
 test('help names every command, and each has a help of its own with an example', async () => {
   const folder = folderWith()
@@ -125,6 +125,11 @@ test('no command ever prints a password', async () => {
     ['dev', '--config', 'job.mjs', '--for', '1s'],
     ['list', '--store', `mysql${url}`],
     ['list', '--store', url, '--json'],
+    ['show', '1', '--store', url],
+    ['explain', url],
+    ['explain', '1', '--store', url],
+    ['doctor', '--store', url],
+    ['doctor', '--config', 'job.mjs', '--json'],
   ]
   const ended = await Promise.all([...calls.map(args => run(folder, args)), run(folder, ['init', '--store', url])])
   for (const { stdout, stderr } of ended) expect(stdout + stderr).not.toContain('s3cret')
