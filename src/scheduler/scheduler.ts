@@ -65,7 +65,13 @@ export class Scheduler {
       tasks: () => replica.tasks,
       send: request => this.#calls.send('claim', () => store.claim(request)),
     })
-    this.#settler = new Settler({ clock, random, owner, send: request => this.#calls.send('settle', () => store.settle(request)) })
+    this.#settler = new Settler({
+      clock,
+      random,
+      owner,
+      longestPauseMs: timing.pollMs,
+      send: request => this.#calls.send('settle', () => store.settle(request)),
+    })
     this.#heartbeats = new Heartbeats({
       ...{ clock, random, events, owner, timing, capacity: replica.capacity, startThread: of.startThread },
       holdings: () => this.#holdings.values(),

@@ -18,6 +18,7 @@ function settling(answer: (request: SettleRequest, call: number) => Promise<void
     clock,
     random: evenRandom(),
     owner: 'me',
+    longestPauseMs: 500,
     send: async request => {
       requests.push(request)
       await answer(request, requests.length)

@@ -21,7 +21,6 @@ interface Waiting {
 const batchLimit = 500
 
 const firstPauseMs = 50
-const longestPauseMs = 2000
 
 /**
  * Settles are sent as they come; those that come while a call is under way go together with the next.
@@ -31,6 +30,7 @@ export class Settler {
   readonly #clock: Clock
   readonly #random: Random
   readonly #owner: string
+  readonly #longestPauseMs: number
   readonly #send: (request: SettleRequest) => Promise<SettleReply>
   readonly #fresh: Waiting[] = []
   /** Sent before, without an answer: each goes alone and after a pause, so that one that always fails holds up no other. */
@@ -39,10 +39,17 @@ export class Settler {
   #isStopped = false
   #cancelTimer: Cancel | null = null
 
-  constructor(of: { clock: Clock; random: Random; owner: string; send: (request: SettleRequest) => Promise<SettleReply> }) {
+  constructor(of: {
+    clock: Clock
+    random: Random
+    owner: string
+    longestPauseMs: number
+    send: (request: SettleRequest) => Promise<SettleReply>
+  }) {
     this.#clock = of.clock
     this.#random = of.random
     this.#owner = of.owner
+    this.#longestPauseMs = of.longestPauseMs
     this.#send = of.send
   }
 
@@ -108,7 +115,7 @@ export class Settler {
       else this.#failed.push(waiting)
     }
     if (this.#isStopped || this.#cancelTimer !== null) return
-    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 10), longestPauseMs)
+    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 10), this.#longestPauseMs)
     this.#cancelTimer = this.#clock.after(pauseMs * (0.5 + this.#random.next()), () => {
       this.#cancelTimer = null
       this.#flush()
