@@ -7,6 +7,7 @@ import { Onetick } from '../../src/index.ts'
 import { openStore } from '../../src/store/open.ts'
 import { postgres } from '../../src/store/postgres/index.ts'
 import { chosenStores } from '../servers/chosen.ts'
+import { startPgbouncer } from '../servers/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../servers/postgres.ts'
 import { configWith, folderWith, run } from './command.ts'
 
@@ -193,6 +194,15 @@ describe.skipIf(!chosenStores.includes('postgres'))('doctor on PostgreSQL', () =
     expect(await narrow.read('fitness', {})).toMatchObject({ pooler: null })
     await narrow.close()
     await one.end()
+  })
+
+  test('PgBouncer in transaction mode is seen, and calls work through it', async ({ skip }) => {
+    const pooler = await startPgbouncer({ serverUrl: server.url, poolSize: 2 })
+    if (pooler === null) return skip('PgBouncer is not there, and cannot be installed')
+    const { checks } = await doctor(folderWith(), '--store', pooler.url)
+    await pooler.stop()
+    expect(checks['pooler']).toMatch(/^warn: A pooler in transaction mode stands between: calls work, but wake-ups do not arrive/)
+    expect(checks['schema']).toMatch(/^ok/)
   })
 
   test('a standby is told from the primary', async () => {

@@ -87,12 +87,19 @@ function retry({ open, dueAt, definition }: JobRow, times: Times): string {
   return `Attempt ${(open?.attempt ?? 0) + 1} of at most ${maxAttempts} may start from ${times.full(dueAt)} on, on whichever replica asks first.`
 }
 
+/** A replica may sleep for so long while something is due. */
+const patienceMs = 2000
+
 function whatNext({ jobRow, now }: Occurrence, times: Times): string[] {
   if (jobRow === null) return []
   if (jobRow.removedAt !== null) return ['The job has been removed since: nothing comes next.']
   if (!Number.isFinite(jobRow.nextAt)) {
     return [jobRow.definition.schedule === null ? 'The job has no schedule: it runs when asked for.' : 'Its schedule has no instant left.']
   }
-  const paused = stateOf(jobRow, now).kind === 'paused' ? ' The job is paused; what falls due until it is resumed is skipped.' : ''
+  const { kind } = stateOf(jobRow, now)
+  if (kind === 'due' && jobRow.nextAt < now - patienceMs) {
+    return [`It has been due again since ${times.full(jobRow.nextAt)}, and nobody has claimed it. Why: npx onetick doctor`]
+  }
+  const paused = kind === 'paused' ? ' The job is paused; what falls due until it is resumed is skipped.' : ''
   return [`Next it is due at ${times.full(jobRow.nextAt)} (${awayText(jobRow.nextAt, now)}).${paused}`]
 }
