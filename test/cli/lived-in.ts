@@ -39,7 +39,7 @@ export async function liveIn(store: Store): Promise<void> {
 
   await store.control({ kind: 'trigger', name: 'long', id: 'by hand' })
   const long = await begin(store, 'first', 'long')
-  await store.checkpoint(heldBy(long), { page: 3 })
+  await store.checkpoint(heldBy(long), { page: 3, from: 'amqp://app:s3cret@mq' })
 
   const tick = await begin(store, 'second', 'ticks')
   await end(store, tick, succeeded(tick))

@@ -80,11 +80,11 @@ describe.each(['sqlite', ...(postgresUrl === null ? [] : ['postgres'])])('one ru
     expect(stdout).toMatch(
       /^long {2}.+, asked for as by hand\nrunning on first\n\nattempt 1 on first, fence \d+\n {2}started .+\n {2}runs +for .+ so far\n {2}lease +until .+ \(in \d+ min/,
     )
-    expect(stdout).toContain('checkpoint  {"page":3}')
+    expect(stdout).toContain('checkpoint  {"page":3,"from":"amqp://app:***@mq"}')
     expect(await json('show', 'long')).toMatchObject({
       state: 'running',
       verdict: null,
-      checkpoint: { page: 3 },
+      checkpoint: { page: 3, from: 'amqp://app:***@mq' },
       attempts: [{ endedAt: null }],
     })
   })
@@ -94,7 +94,7 @@ describe.each(['sqlite', ...(postgresUrl === null ? [] : ['postgres'])])('one ru
     const { code, stdout } = await call('explain', String(id))
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^mail was asked for at .+, as order-1, beside its schedule\.\nfirst claimed it, .+ at .+ after it was due, as attempt 1 with fence \d+\./,
+      /^mail was asked for at .+, as order-1\.\nfirst claimed it, .+ at .+ after it was due, as attempt 1 with fence \d+\./,
     )
     expect(stdout).toMatch(
       /\nIt ended at .+: leaseLost\.\nsecond took it over from first, whose lease had run out at .+, at .+ as attempt 2 with fence /,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
 import type { RunView } from '../../store/store.ts'
 import { type Attempt, attemptsOf } from '../attempts.ts'
 import { endInWords, reasonInWords } from '../explain/verdict-in-words.ts'
@@ -109,8 +110,8 @@ function textLines(text: string): string[] {
 /** Longer values are cut; `--json` has them whole. */
 const longestValue = 400
 
-function safeJson(value: unknown): string {
-  return cut(oneLine(withoutPasswords(JSON.stringify(value))), longestValue)
+function safeJson(value: Json): string {
+  return cut(oneLine(JSON.stringify(secretlessJson(value))), longestValue)
 }
 
 function jsonOf(occurrence: Occurrence, attempts: readonly Attempt[], log: boolean): object {
@@ -120,7 +121,7 @@ function jsonOf(occurrence: Occurrence, attempts: readonly Attempt[], log: boole
     ...{ now: iso(now), job, cause, scheduledAt: iso(verdict?.scheduledAt ?? scheduledAt) },
     state: verdict !== undefined ? 'ended' : row === null ? 'unknown' : stateOf(row, now).kind,
     verdict: verdict === undefined ? null : verdictJson(verdict),
-    checkpoint: row?.open?.checkpoint ?? null,
+    checkpoint: secretlessJson(row?.open?.checkpoint ?? null),
     attempts: attempts.map(({ attempt, replica, fence, startedAt, endedAt, end, reason, after, leaseUntil, error, result, logTail }) => ({
       ...{ attempt, replica, fence, startedAt: iso(startedAt), endedAt: iso(endedAt), latenessMs: startedAt - scheduledAt },
       ...{ durationMs: endedAt === null ? null : endedAt - startedAt, end, reason },
@@ -128,7 +129,7 @@ function jsonOf(occurrence: Occurrence, attempts: readonly Attempt[], log: boole
       handedBackBy: after?.how === 'handedBack' ? after.replica : null,
       leaseUntil: iso(leaseUntil),
       error: error === null ? null : { name: error.name, message: secretless(error.message), stack: secretless(error.stack) },
-      result,
+      result: secretlessJson(result),
       ...(log ? { logTail: secretless(logTail) } : {}),
     })),
   }
@@ -140,4 +141,12 @@ function verdictJson({ id, end, reason, endedAt, count, untilAt }: RunView): obj
 
 function secretless(text: string | null): string | null {
   return text === null ? null : withoutPasswords(text)
+}
+
+/** What a handler keeps may hold the URL that it worked with. */
+function secretlessJson(value: Json): Json {
+  if (typeof value === 'string') return withoutPasswords(value)
+  if (Array.isArray(value)) return value.map(secretlessJson)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, of]) => [key, secretlessJson(of)]))
 }

@@ -27,8 +27,9 @@ function due({ job, cause, scheduledAt, jobRow }: Occurrence, verdict: RunView |
     const { count, scheduledAt: from, untilAt } = verdict
     return `${count} occurrences of ${name} were due, from ${times.full(from)} to ${times.full(untilAt)}; one line of the ledger stands for them.`
   }
-  if (cause !== '') return `${name} was asked for at ${times.full(scheduledAt)}, as ${oneLine(cause)}, beside its schedule.`
   const schedule = jobRow?.definition.schedule ?? null
+  const beside = schedule === null ? '' : ', beside its schedule'
+  if (cause !== '') return `${name} was asked for at ${times.full(scheduledAt)}, as ${oneLine(cause)}${beside}.`
   const words = schedule === null ? '' : `, by its schedule (${scheduleInWords(schedule)})`
   const jitterMs = jobRow?.definition.policy.jitterMs ?? 0
   return `${name} was due at ${times.full(scheduledAt)}${words}${jitterMs > 0 ? `, delayed by its jitter of ${lengthText(jitterMs)}` : ''}.`
