@@ -43,12 +43,12 @@ describe.concurrent.each(sharedKinds)('what misbehaves, on %s', kind => {
       onTestFinished(() => fleet.end())
       const { site, witness } = fleet
       await fleet.startAll(2)
-      const at = (await site.now()) + 500
       const everyMs = 200
-      await site.declare([
-        ...ways.map(what => ({ name: what, task: what, schedule: once(at) })),
-        { name: 'steady', task: 'steady', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' },
-      ])
+      await site.soon(
+        ways.map(what => ({ name: what, task: what })),
+        500,
+      )
+      await site.declare([{ name: 'steady', task: 'steady', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' }])
       await until('a verdict for each', async () => {
         const lines = await site.ledger({ final: true })
         return ways.every(what => lines.some(({ job }) => job === what))
