@@ -11,6 +11,8 @@ const acceptances = {
   pause: ['test/acceptance/pause.test.ts', 'a holder paused beyond its lease: its successor is left alone'],
   tick: ['test/acceptance/tick.test.ts', 'many jobs due at once: one claim a replica and tick'],
   drain: ['test/acceptance/drain.test.ts', 'replicas told to stop: runs end or are handed over, nothing is left to expire'],
+  loop: ['test/acceptance/loop.test.ts', 'handlers that block the event loop: the lease is kept, or given up on purpose'],
+  pooler: ['test/acceptance/pooler.test.ts', 'behind PgBouncer in transaction mode'],
   misbehave: ['test/acceptance/misbehave.test.ts', 'handlers, listeners and stores that fail in every way: one verdict an occurrence'],
   'store-restart': ['test/acceptance/store-restart.test.ts', 'PostgreSQL restarted and killed under runs: the processes live'],
   sim: ['test/sim/sim.test.ts', 'the simulator: 100,000 seeds, no promise broken'],
