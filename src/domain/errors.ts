@@ -47,8 +47,7 @@ const remedies = {
   ONETICK_DURATION: "Use a whole number with a unit: '250ms', '30s', '5m', '2h', '1d'; or milliseconds as a number.",
   ONETICK_OPTION: 'Correct the option named above.',
   ONETICK_LEASE_LOST: 'Stop what the run was doing: another replica may have taken over.',
-  ONETICK_HEARTBEAT:
-    'Leases are renewed on the event loop meanwhile: a handler that blocks it for long loses its lease. Where the app is bundled, leave onetick out of the bundle.',
+  ONETICK_HEARTBEAT: 'Leases are renewed on the event loop meanwhile: a handler that blocks it for long loses its lease.',
   ONETICK_FENCED_OFF: 'Nothing was written: this run is no longer the one that holds the lease.',
   ONETICK_RUN_CANCELLED: 'Nothing to mend: somebody asked for it.',
   ONETICK_RUN_SUPERSEDED: "Nothing to mend: overlap is 'replace'.",

@@ -45,7 +45,7 @@ function beside({ slots = 4, canStart = () => true }: { slots?: number; canStart
     held.splice(held.indexOf(holding), 1)
     thread.drop(holding)
   }
-  thread.start()
+  void thread.start()
   return { clock, thread, threads, posted, held, hold, drop, degraded, gone: () => gone, last: () => threads.at(-1)! }
 }
 
@@ -89,17 +89,59 @@ test('a cancel that the thread was told of reaches the run', () => {
   expect([first.abortReason, second.abortReason]).toEqual([null, 'cancelled'])
 })
 
-test('the loop renews only what the thread has left for a heartbeat and a half, and tells of it once', async () => {
+test('the loop renews only what the thread has left for a heartbeat and a half, and tells of it once it lasts', async () => {
   const { clock, thread, hold, degraded, last } = beside()
+  last().listeners.onMessage({ kind: 'ready' })
   const [first, second] = [hold(1), hold(2)]
-  await clock.pass(1400)
-  expect(thread.due([first, second])).toEqual([])
-  last().trust.trustUntil(1, 4100)
+  last().trust.trustUntil(1, 60_000)
   last().listeners.onMessage({ kind: 'failed', error: 'the password is wrong' })
-  await clock.pass(200)
-  expect(thread.due([first, second])).toEqual([first])
-  expect(thread.due([first, second])).toEqual([first])
+  const due: string[] = []
+  for (let look = 0; look < 20; look++) {
+    await clock.pass(250)
+    due.push(
+      thread
+        .due([first, second])
+        .map(({ rowId }) => rowId)
+        .join(),
+    )
+    // the loop keeps it alive meanwhile
+    if (due.at(-1) === '1') first.trustUntil(clock.elapsedMs() + 2700)
+  }
+  expect(due.slice(0, 6)).toEqual(['', '', '', '', '', ''])
+  expect(due.filter(rows => rows !== '').length).toBeGreaterThan(1)
+  expect(new Set(due)).toEqual(new Set(['', '1']))
   expect(degraded).toEqual([expect.stringContaining('has not renewed 1 of 2 leases (the password is wrong)')])
+})
+
+test('a loop that stood still renews what it finds and says nothing of the thread, which stood still as well', async () => {
+  const { clock, thread, hold, degraded, last } = beside()
+  last().listeners.onMessage({ kind: 'ready' })
+  const holding = hold(1)
+  await clock.pass(250)
+  thread.due([holding])
+  clock.block(6000)
+  expect(thread.due([holding])).toEqual([holding])
+  last().trust.trustUntil(0, 60_000)
+  await clock.pass(250)
+  thread.due([holding])
+  expect(degraded).toEqual([])
+})
+
+test('the start waits until the thread is ready, or has failed, and a lease at most', async () => {
+  for (const settle of ['ready', 'gone', 'silent'] as const) {
+    const { clock, thread, last } = beside()
+    let hasStarted = false
+    const starting = thread.start().then(() => {
+      hasStarted = true
+    })
+    await clock.pass(1000)
+    expect(hasStarted).toBe(false)
+    if (settle === 'ready') last().listeners.onMessage({ kind: 'ready' })
+    else if (settle === 'gone') last().listeners.onEnd(new Error('no such database'))
+    else await clock.pass(2000)
+    await starting
+    expect(hasStarted).toBe(true)
+  }
 })
 
 test('where the thread is gone the loop renews all at once; it comes back after a pause and is told of all that is held', async () => {
@@ -111,7 +153,7 @@ test('where the thread is gone the loop renews all at once; it comes back after 
   expect(thread.due([holding])).toEqual([holding])
   // what it had written still counts
   expect(holding.deadlineMs).toBe(5000)
-  expect(degraded).toEqual([expect.stringContaining('is gone: out of memory')])
+  expect(degraded).toEqual([expect.stringContaining('could not start: out of memory')])
   await clock.pass(1000)
   expect(threads).toHaveLength(2)
   expect(posted.at(-1)).toMatchObject({ kind: 'hold', rowId: 1 })

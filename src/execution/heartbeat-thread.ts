@@ -33,11 +33,22 @@ export type ToThread =
 export type FromThread =
   | { readonly kind: 'dropped' | 'lost' | 'cancelled'; readonly slot: number }
   | { readonly kind: 'failed'; readonly error: string }
+  /** Connected, and to the right store. */
+  | { readonly kind: 'ready' }
 
 /** What the thread runs. Throws where this code was bundled and cannot tell where it stands. */
 export function heartbeatModule(): URL {
-  return new URL('./heartbeat-worker.js', import.meta.url)
+  try {
+    return new URL('./heartbeat-worker.js', import.meta.url)
+  } catch (cause) {
+    throw new Error(bundled, { cause })
+  }
 }
+
+const bundled = 'This code was bundled without its module heartbeat-worker.js.'
+
+const unbundle =
+  'Leave onetick out of the bundle, or bundle onetick/dist/execution/heartbeat-worker.js beside the app. Until then leases are renewed on the event loop.'
 
 /** The loop shows that it is alive this often. */
 const pulseMs = 100
@@ -69,7 +80,12 @@ export class HeartbeatThread {
   #thread: Thread | null = null
   #trust: Trust
   #free: number[] = []
-  readonly #slots: Map<Holding, number> = new Map()
+  readonly #slots: Map<Holding, { readonly slot: number; readonly grantedMs: number }> = new Map()
+  #isReady = false
+  #onSettled: () => void = () => undefined
+  #lookedMs = Number.NEGATIVE_INFINITY
+  /** Since when the thread has left something, as a loop that was awake saw it. */
+  #leftSinceMs: number | null = null
   #isDegraded = false
   #isStopped = false
   #failures = 0
@@ -83,7 +99,21 @@ export class HeartbeatThread {
     this.#trust = new Trust({ slots: of.slots })
   }
 
-  start(): void {
+  /** Resolves once it is ready, or has failed: a first handler that blocks the loop at once is to find it there. */
+  async start(): Promise<void> {
+    const settled = new Promise<void>(resolve => {
+      const cancel = this.#of.clock.after(this.#of.timing.leaseMs, resolve)
+      this.#onSettled = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#launch()
+    await settled
+  }
+
+  #launch(): void {
+    this.#isReady = false
     this.#trust = new Trust({ slots: this.#of.slots })
     this.#free = Array.from({ length: this.#of.slots }, (_, slot) => slot).reverse()
     try {
@@ -104,29 +134,49 @@ export class HeartbeatThread {
     if (slot === undefined) return
     this.#trust.clear(slot)
     holding.share(this.#trust.slot(slot))
-    this.#slots.set(holding, slot)
+    this.#slots.set(holding, { slot, grantedMs: holding.deadlineMs })
     this.#trust.pulse(this.#of.clock.elapsedMs())
     if (this.#cancelPulse === null) this.#pulse()
     this.#post({ kind: 'hold', slot, rowId: holding.rowId, fence: holding.fence })
   }
 
   drop(holding: Holding): void {
-    const slot = this.#slots.get(holding)
-    if (slot === undefined) return
+    const held = this.#slots.get(holding)
+    if (held === undefined) return
     this.#slots.delete(holding)
     holding.share(null)
-    this.#post({ kind: 'drop', slot })
+    this.#post({ kind: 'drop', slot: held.slot })
   }
 
   /** What the thread has left for so long that the loop is to renew it. */
   due(held: readonly Holding[]): readonly Holding[] {
     if (this.#thread === null) return held
     const { clock, timing } = this.#of
-    const leastMs = timing.leaseMs - timing.marginMs - 1.5 * timing.heartbeatMs
-    const overdue = held.filter(holding => holding.deadlineMs - clock.elapsedMs() < leastMs)
-    if (overdue.length > 0) this.#degraded(`has not renewed ${overdue.length} of ${held.length} leases${this.#because()}`)
-    else this.#isDegraded = false
-    return overdue
+    const leastMs = clock.elapsedMs() + timing.leaseMs - timing.marginMs - 1.5 * timing.heartbeatMs
+    this.#judge(held.filter(holding => this.#writtenMs(holding) < leastMs).length, held.length)
+    return held.filter(holding => holding.deadlineMs < leastMs)
+  }
+
+  /** The deadline as the thread knows it, whatever the loop has renewed beside it. */
+  #writtenMs(holding: Holding): number {
+    const held = this.#slots.get(holding)
+    return held === undefined ? Number.POSITIVE_INFINITY : Math.max(held.grantedMs, this.#trust.slot(held.slot).deadlineMs)
+  }
+
+  /** Told of once it has lasted a heartbeat. A loop that stood still, or a machine that did, says nothing of the thread. */
+  #judge(left: number, of: number): void {
+    // that it is not ready was told when it failed
+    if (!this.#isReady) return
+    const { clock, timing } = this.#of
+    const nowMs = clock.elapsedMs()
+    const stoodStill = nowMs - this.#lookedMs > timing.heartbeatMs
+    this.#lookedMs = nowMs
+    if (left === 0) this.#isDegraded = false
+    if (left === 0 || stoodStill) this.#leftSinceMs = null
+    else this.#leftSinceMs ??= nowMs
+    if (this.#leftSinceMs !== null && nowMs - this.#leftSinceMs >= timing.heartbeatMs) {
+      this.#degraded(`The heartbeat's thread has not renewed ${left} of ${of} leases${this.#because()}.`)
+    }
   }
 
   /** The loop looks more often than it would renew. */
@@ -169,12 +219,17 @@ export class HeartbeatThread {
       this.#lastFailure = message.error
       return
     }
-    this.#failures = 0
+    if (message.kind === 'ready') {
+      this.#failures = 0
+      this.#isReady = true
+      this.#isDegraded = false
+      return this.#onSettled()
+    }
     if (message.kind === 'dropped') {
       this.#free.push(message.slot)
       return
     }
-    for (const [holding, slot] of this.#slots) {
+    for (const [holding, { slot }] of this.#slots) {
       if (slot !== message.slot) continue
       if (message.kind === 'lost') holding.lose()
       else holding.cancel()
@@ -186,11 +241,15 @@ export class HeartbeatThread {
     this.#cancelStart()
     for (const holding of this.#slots.keys()) holding.share(null)
     this.#slots.clear()
+    this.#onSettled()
     if (this.#isStopped) return this.#onStopped()
-    this.#degraded(`is gone${error === null ? '' : `: ${error.message}`}`)
+    this.#degraded(
+      `The heartbeat's thread ${this.#isReady ? 'is gone' : 'could not start'}${error === null ? '' : `: ${error.message}`}`,
+      error,
+    )
     this.#of.onGone()
     const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(this.#failures++, 10), longestPauseMs)
-    this.#cancelStart = this.#of.clock.after(pauseMs * (0.5 + this.#of.random.next()), () => this.start())
+    this.#cancelStart = this.#of.clock.after(pauseMs * (0.5 + this.#of.random.next()), () => this.#launch())
   }
 
   #because(): string {
@@ -198,9 +257,11 @@ export class HeartbeatThread {
   }
 
   /** Told of once, until it is well again. */
-  #degraded(what: string): void {
+  #degraded(what: string, cause: Error | null = null): void {
     if (this.#isDegraded) return
     this.#isDegraded = true
-    this.#of.events.emit('heartbeatDegraded', { error: new OnetickError('ONETICK_HEARTBEAT', `The heartbeat's thread ${what}.`) })
+    const isBundled = cause !== null && /heartbeat-worker\.js/.test(cause.message)
+    const remedy = isBundled ? { remedy: unbundle } : {}
+    this.#of.events.emit('heartbeatDegraded', { error: new OnetickError('ONETICK_HEARTBEAT', what, { cause, ...remedy }) })
   }
 }

@@ -15,6 +15,8 @@ const clock = clockSince(zero)
 const trust = new Trust({ memory })
 const store = openAddress(address)
 const leases = new Map<number, Beaten>()
+const openingTries = 5
+let isReady = false
 
 const heartbeat = new Heartbeat({
   clock,
@@ -30,11 +32,8 @@ const heartbeat = new Heartbeat({
     }
   },
   // a loop that stands still does not pulse: after so long, nobody knows whether its runs will ever end
-  due: held => (clock.elapsedMs() - trust.pulsedAtMs < stuckAfterMs ? held : []),
+  due: held => (isReady && clock.elapsedMs() - trust.pulsedAtMs < stuckAfterMs ? held : []),
 })
-
-// connected before the first lease is to be renewed
-store.read('status', {}).catch(() => undefined)
 
 listen(message => {
   const told = message as ToThread
@@ -51,6 +50,26 @@ listen(message => {
       void store.close().then(end, end)
   }
 })
+
+// connected before the first lease is to be renewed; where it cannot, the thread ends and says why
+const { replicas } = await opened()
+// what another database does not know would be taken for lost
+if (!replicas.some(({ id }) => id === owner))
+  throw new Error(`${store.location} does not know this replica: it is not where its leases are.`)
+isReady = true
+post({ kind: 'ready' })
+heartbeat.keep()
+
+/** A host that has just started is busy: one slow call is no failure. */
+async function opened(): Promise<{ readonly replicas: readonly { readonly id: string }[] }> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await store.read('replicas', {})
+    } catch (error) {
+      if (tries === openingTries) throw error
+    }
+  }
+}
 
 function beaten({ slot, rowId, fence }: ToThread & { kind: 'hold' }): Beaten {
   const isCurrent = (): boolean => leases.get(slot) === lease

@@ -34,8 +34,9 @@ export class Heartbeats {
     this.#loop = new Heartbeat({ ...both, ...of.timing, ...beside })
   }
 
-  start(): void {
-    this.#thread?.start()
+  /** Null: there is no thread to wait for. */
+  start(): Promise<void> | null {
+    return this.#thread?.start() ?? null
   }
 
   hold(holding: Holding): void {

@@ -111,18 +111,20 @@ export class Scheduler {
         this.#state = 'stopped'
         throw error
       }
-      this.#declarer.keepTrying(() => this.#begin())
+      this.#declarer.keepTrying(() => void this.#begin())
       return
     }
-    this.#begin()
+    await this.#begin()
   }
 
   /** Only once the jobs are declared: by then the store's clock is known, too. */
-  #begin(): void {
+  async #begin(): Promise<void> {
     if (this.#state !== 'running') return
     this.#housekeeping.start()
-    this.#heartbeats.start()
     if (this.#of.replica.tasks.length === 0) return
+    const ready = this.#heartbeats.start()
+    if (ready !== null) await ready
+    if (this.#state !== 'running') return
     void this.#listen()
     this.#askIn(0)
   }

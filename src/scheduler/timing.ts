@@ -75,6 +75,9 @@ export function heartbeatOf({ heartbeat }: TimingOptions): HeartbeatOptions {
   if (thread !== undefined && typeof thread !== 'boolean') {
     throw new OnetickError('ONETICK_OPTION', `heartbeat.thread is ${quoted(thread)}; it may be true or false.`)
   }
+  if (url !== undefined && thread === false) {
+    throw new OnetickError('ONETICK_OPTION', 'heartbeat has an url for its thread, and no thread.', { remedy: 'Leave one of the two out.' })
+  }
   return heartbeat
 }
 

@@ -41,7 +41,8 @@ export interface Driver {
 /** Loaded when it is needed: whoever hands in a pool, or uses another store, need not have it. */
 export async function loadDriver(): Promise<Driver> {
   const { default: pg } = await import('pg').catch((cause: unknown) => {
-    throw new OnetickError('ONETICK_STORE_DRIVER', 'A postgres:// URL needs the package pg (npm install pg), which is not installed.', {
+    const why = (cause as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND' ? 'is not installed' : `cannot be loaded: ${String(cause)}`
+    throw new OnetickError('ONETICK_STORE_DRIVER', `A postgres:// URL needs the package pg (npm install pg), which ${why}.`, {
       cause,
     })
   })

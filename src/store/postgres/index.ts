@@ -88,6 +88,7 @@ export function postgres(options: PostgresOptions): Store {
     elsewhere: given => {
       const url = 'url' in options ? options.url : given
       if (url === null) return null
+      addressOf(url)
       const { schema, prefix } = options
       const named = { ...(schema === undefined ? {} : { schema }), ...(prefix === undefined ? {} : { prefix }) }
       return { kind: 'postgres', options: { url, namespace, callTimeoutMs: limitMs, poolSize: 1, ...named } }
