@@ -92,6 +92,41 @@ describe.skipIf(!isChosen('postgres'))('connections of a replica to PostgreSQL',
     expect(new Set(events)).toEqual(new Set(['storeFailed']))
   })
 
+  test('with an address that leads to another database, the loop keeps the lease, and the app is told', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    const database = `onetick_other_${randomUUID().slice(0, 8)}`
+    await admin.query(`create database ${database}`)
+    const other = new URL(url)
+    other.pathname = `/${database}`
+    const elsewhere = instance({ store: other.href })
+    await elsewhere.start()
+    await elsewhere.stop()
+    const pool = new pg.Pool({ connectionString: url })
+    const onetick = instance({ store: pool, heartbeat: { url: other.href } })
+    onTestFinished(async () => {
+      await onetick.stop({ drainTimeout: '1s' })
+      await pool.end()
+      await admin.query(`drop database ${database} with (force)`)
+      await admin.end()
+    })
+    const degraded: string[] = []
+    onetick.on('heartbeatDegraded', ({ error }) => degraded.push(error.message))
+    const ends: unknown[] = []
+    onetick.on('settled', ({ attempt, verdict }) => ends.push({ attempt, verdict }))
+    onetick.job('long', { schedule: once(Date.now() + 1500) }, async ({ signal }) => {
+      await sleep(4000)
+      signal.throwIfAborted()
+    })
+    await onetick.start()
+    await until('the run to be settled', () => ends.length > 0, 30_000)
+    expect(ends).toEqual([{ attempt: 1, verdict: 'succeeded' }])
+    expect(degraded).toEqual([expect.stringContaining('does not know this replica')])
+  })
+
   test('with such a Pool and no address for the heartbeat, the lease is given up in time', async ({ expect, onTestFinished }) => {
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     const onetick = instance({ store: pool })

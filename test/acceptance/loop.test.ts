@@ -37,6 +37,20 @@ describe.each(sharedKinds)('a handler that blocks the loop, on %s', kind => {
   )
 
   test.skipIf(!isChosen(kind))(
+    'a handler that blocks the loop as soon as its replica has started keeps its lease',
+    async ({ expect, onTestFinished }) => {
+      const fleet = await Fleet.on(kind, { tasks: { spin: { kind: 'spin', ms: 1.5 * leaseMs } } })
+      onTestFinished(() => fleet.end())
+      const { site, witness } = fleet
+      await site.soon([{ name: 'first', task: 'spin' }], 10)
+      for (let index = 0; index < 3; index++) fleet.spawn()
+      await until('it to be settled', () => witness.events('settled', { job: 'first' }).length > 0)
+      expect((await site.ledger()).map(({ end, attempt }) => ({ end, attempt }))).toEqual([{ end: 'succeeded', attempt: 1 }])
+      expect(witness.runs('abort')).toEqual([])
+    },
+  )
+
+  test.skipIf(!isChosen(kind))(
     'a loop that stands still beyond stuckAfter is given up: another takes over, and the old run is fenced off',
     async ({ expect, onTestFinished }) => {
       const fleet = await Fleet.on(kind, { tasks: { spin: { kind: 'spin', ms: [5 * leaseMs, 3 * leaseMs] } }, stuckAfter: `${leaseMs}ms` })
