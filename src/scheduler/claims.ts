@@ -10,6 +10,8 @@ export interface Asked {
   readonly fresh: readonly Grant[]
   /** On the clock's elapsed time: trust is counted from here (S5). */
   readonly sentAtMs: number
+  /** It only looked for what an unanswered ask before it had been given, and is the last that had to. */
+  readonly wasLookup: boolean
 }
 
 type Question = Pick<ClaimRequest, 'limit' | 'except' | 'presence'>
@@ -79,7 +81,7 @@ export class Claims {
     // this ask is answered; an earlier one under the same id may still be under way
     this.#unsureUntil = unsureBefore !== null && reply.now <= unsureBefore ? unsureBefore : null
     const fresh = reply.grants.filter(grant => this.isNews(grant))
-    return { reply, fresh, sentAtMs }
+    return { reply, fresh, sentAtMs, wasLookup: unsureBefore !== null && this.#unsureUntil === null }
   }
 
   #renewId(): void {

@@ -258,14 +258,14 @@ export class Scheduler {
     }
   }
 
-  #planNextAsk({ reply, fresh }: Asked): void {
+  #planNextAsk({ reply, fresh, wasLookup }: Asked): void {
     const { timing } = this.#of
     const isQuiet = this.#wakeup?.live() === true && !reply.anyLeased && this.#holdings.size === 0
     this.#emptyAsks = fresh.length > 0 || !reply.moreDue ? 0 : this.#emptyAsks + 1
     if (isQuiet) this.#sleepQuietly(timing.quietPollMs)
     else this.#askIn(timing.pollMs)
     if (reply.nextDueAt !== Number.POSITIVE_INFINITY) this.#askIn(this.#storeClock.delayUntil(reply.nextDueAt), reply.nextDueAt)
-    if (reply.moreDue) this.#askIn(Math.min(leftoverPauseMs * 2 ** Math.min(this.#emptyAsks, 10), timing.pollMs))
+    if (reply.moreDue) this.#askIn(wasLookup ? 0 : Math.min(leftoverPauseMs * 2 ** Math.min(this.#emptyAsks, 10), timing.pollMs))
   }
 
   /**
