@@ -29,6 +29,8 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          // each has processes and threads of its own
+          maxConcurrency: 3,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },

@@ -96,7 +96,7 @@ describe.concurrent.each(sharedKinds)('a replica that is told to stop, on %s', k
     const { site, witness } = fleet
     // Stopped by hand, so that the process, and the handler in it, live on for a while.
     const ignores = { kind: 'work', ms: 2500 } as const
-    const leaving = await fleet.start({ tasks: { deaf: ignores }, stopByHandAfterMs: 700 })
+    const leaving = await fleet.start({ tasks: { deaf: ignores }, stopByHandAfterMs: 500 })
     await site.soon([{ name: 'deaf', task: 'deaf' }], 100)
     const first = await witness.start({ job: 'deaf' })
     await fleet.start({ tasks: { deaf: { kind: 'work', ms: 20 } } })

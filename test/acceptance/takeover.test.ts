@@ -212,7 +212,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
   test.skipIf(!isChosen(kind))(
     'when all replicas are down at the instant, one catch-up runs after the start',
     async ({ expect, onTestFinished }) => {
-      const everyMs = 500
+      const everyMs = 1000
       const job = { name: 'fast', task: 'fast', schedule: `every ${everyMs}ms` }
       const fleet = await Fleet.on(kind, { tasks: { fast: { kind: 'work', ms: 5 } }, jobs: [job] })
       onTestFinished(() => fleet.end())
