@@ -168,6 +168,7 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
       await site.declare([{ name: 'fast', task: 'fast', schedule: `every ${everyMs}ms`, overlap: 'queue', misfire: 'all' }])
       const kills = inLength({ short: 4, full: 40 })
       const since = monoMs()
+      const late: number[] = []
       let killed = 0
       let { scheduledAt } = await witness.start({ job: 'fast' })
       while (killed < kills) {
@@ -177,7 +178,9 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
         // Woken too late by a busy machine, a kill would be a takeover: another instant will do.
         if (victim !== undefined && Date.now() < scheduledAt + everyMs) {
           const death = fleet.of(victim).kill()
-          killed++
+          // the kill itself came too late: its process may have had the lease
+          if (Date.now() < scheduledAt + everyMs) killed++
+          else late.push(scheduledAt + everyMs)
           await death
           await fleet.start()
         }
@@ -191,9 +194,12 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
       const lines = (await site.ledger()).filter(({ final }) => final)
       // A process that dies with the lease in hand is a takeover; all the others are to be on time.
       const onTime = lines.filter(({ attempt }) => attempt === 1)
-      const lateMs = onTime.map(({ startedAt, scheduledAt: at }) => (startedAt ?? Number.NaN) - at)
+      const isJudged = (at: number): boolean => !late.some(from => at >= from && at <= from + takeoverBoundMs)
+      const judged = onTime.filter(line => isJudged(line.scheduledAt))
+      const lateMs = judged.map(({ startedAt, scheduledAt: at }) => (startedAt ?? Number.NaN) - at)
       measured(`killed 5 ms before the instant, on ${kind}`, {
         kills,
+        'kills that came too late': late.length,
         due: audit.due,
         ran: audit.ran,
         twice: audit.twice.length,
@@ -202,8 +208,9 @@ describe.concurrent.each(sharedKinds)('a holder that dies, on %s', kind => {
         'max ms': Math.max(...lateMs),
       })
       expect(audit.missed).toEqual([])
-      expect(lines.length - onTime.length).toBe(0)
-      expect(audit.twice).toEqual([])
+      const again = lines.filter(({ attempt }) => attempt > 1).map(line => line.scheduledAt)
+      expect(again.filter(isJudged)).toEqual([])
+      expect(audit.twice.filter(isJudged)).toEqual([])
       expect(Math.max(...lateMs)).toBeLessThanOrEqual(punctualBoundMs + stallMs)
     },
     inLength({ short: 60_000, full: 180_000 }),
