@@ -1,4 +1,4 @@
-// npm run sim -- [--seeds N] [--from S] [--seed S --trace] [--mutants]: the simulator, compiled beside the product and never part of it.
+// npm run sim -- [--seeds N] [--from S] [--seed S --trace] [--mutants] [--exhaustive [--mutants]]: the simulator, compiled beside the product and never part of it.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'

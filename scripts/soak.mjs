@@ -16,6 +16,7 @@ const acceptances = {
   misbehave: ['test/acceptance/misbehave.test.ts', 'handlers, listeners and stores that fail in every way: one verdict an occurrence'],
   'store-restart': ['test/acceptance/store-restart.test.ts', 'PostgreSQL restarted and killed under runs: the processes live'],
   sim: ['test/sim/sim.test.ts', 'the simulator: 100,000 seeds, no promise broken'],
+  exhaustive: ['test/sim/exhaustive.test.ts', 'a small model gone through whole: every order of steps and up to two faults'],
   schedule: ['src/schedule', 'every zone and transition against the oracles'],
 }
 

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../platform/system.ts'
 import { Counters } from './counters.ts'
+import { goThrough, showMistakes } from './exhaustive/report.ts'
 import { failureOf } from './failure.ts'
 import type { Violation } from './history.ts'
 import { mutants } from './mutants/all.ts'
@@ -18,10 +19,12 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     trace: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
+    exhaustive: { type: 'boolean', default: false },
   },
 })
 
-if (values.mutants) await printMutants(Number(values.seeds))
+if (values.exhaustive) process.exitCode = (values.mutants ? showMistakes(say) : goThrough(say)) ? 0 : 1
+else if (values.mutants) await printMutants(Number(values.seeds))
 else if (values.seed !== undefined) await replay(Number(values.seed))
 else await many(Number(values.from), Number(values.seeds))
 
