@@ -1,4 +1,4 @@
-import type { Events } from '../domain/events.ts'
+import { type Events, eventNames } from '../domain/events.ts'
 import type { RunError } from '../domain/run.ts'
 import type { Instant } from '../domain/timetable.ts'
 import type { Onetick } from '../scheduler/onetick.ts'
@@ -8,27 +8,9 @@ import { iso } from './times.ts'
 /** An event with the store's time at which it was told. */
 export type Told = { [K in keyof Events]: { readonly name: K; readonly at: Instant; readonly event: Events[K] } }[keyof Events]
 
-const names: { readonly [K in keyof Events]: true } = {
-  started: true,
-  settled: true,
-  judged: true,
-  stoodBy: true,
-  leaseLost: true,
-  fencedOff: true,
-  storeFailed: true,
-  storeRecovered: true,
-  heartbeatDegraded: true,
-  planFailed: true,
-  overruled: true,
-  declareFailed: true,
-  listenerFailed: true,
-  draining: true,
-  stopped: true,
-}
-
 /** Everything that a replica tells. */
 export function listen(onetick: Onetick, listener: (told: Told) => void): void {
-  for (const name of Object.keys(names) as (keyof Events)[]) {
+  for (const name of eventNames) {
     onetick.on(name, event => listener({ name, at: onetick.storeNow(), event } as Told))
   }
 }

@@ -68,6 +68,9 @@ const names: { readonly [K in keyof Events]: true } = {
   stopped: true,
 }
 
+/** All that a replica may tell. */
+export const eventNames: readonly (keyof Events)[] = Object.keys(names) as (keyof Events)[]
+
 export type Listener<K extends keyof Events> = (event: Events[K]) => void
 
 /** Events by name; a listener's throw reaches neither the emitter nor the other listeners. */
@@ -83,7 +86,7 @@ export class Emitter {
   /** Returns what removes the listener. Throws `ONETICK_OPTION` for an event that does not exist, which nobody would ever hear of. */
   on<K extends keyof Events>(name: K, listener: Listener<K>): () => void {
     if (!Object.hasOwn(names, name)) {
-      const remedy = `Listen to one of ${Object.keys(names).join(', ')}.`
+      const remedy = `Listen to one of ${eventNames.join(', ')}.`
       throw new OnetickError('ONETICK_OPTION', `There is no event ${quoted(name)}.`, { remedy })
     }
     if (typeof listener !== 'function') {

@@ -127,7 +127,7 @@ test('a loop that stood still renews what it finds and says nothing of the threa
   expect(degraded).toEqual([])
 })
 
-test('the start waits until the thread is ready, or has failed, and a lease at most', async () => {
+test('the start waits until the thread is ready, or has failed, and not for long', async () => {
   for (const settle of ['ready', 'gone', 'silent'] as const) {
     const { clock, thread, last } = beside()
     let hasStarted = false

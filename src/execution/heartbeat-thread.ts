@@ -50,6 +50,9 @@ const bundled = 'This code was bundled without its module heartbeat-worker.js.'
 const unbundle =
   'Leave onetick out of the bundle, or bundle onetick/dist/execution/heartbeat-worker.js beside the app. Until then leases are renewed on the event loop.'
 
+/** A start, and so a stop that comes meanwhile, waits no longer than this for the thread to be ready. */
+const readyWithinMs = 5000
+
 /** The loop shows that it is alive this often. */
 const pulseMs = 100
 const firstPauseMs = 1000
@@ -102,7 +105,7 @@ export class HeartbeatThread {
   /** Resolves once it is ready, or has failed: a first handler that blocks the loop at once is to find it there. */
   async start(): Promise<void> {
     const settled = new Promise<void>(resolve => {
-      const cancel = this.#of.clock.after(this.#of.timing.leaseMs, resolve)
+      const cancel = this.#of.clock.after(Math.min(this.#of.timing.leaseMs, readyWithinMs), resolve)
       this.#onSettled = () => {
         cancel()
         resolve()
